@@ -1,0 +1,167 @@
+#include "tensor/allocator.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstdlib>
+#include <mutex>
+#include <vector>
+
+namespace carillon {
+namespace {
+
+void* AlignedAllocate(size_t bytes) {
+  const size_t rounded = (std::max<size_t>(bytes, 1) + kTensorAlignment - 1) & ~(kTensorAlignment - 1);
+  if (rounded < bytes) return nullptr;
+  return std::aligned_alloc(kTensorAlignment, rounded);
+}
+
+class PlainAllocator final : public Allocator {
+ public:
+  void* Allocate(size_t bytes) override {
+    void* memory = AlignedAllocate(bytes);
+    if (memory == nullptr) return nullptr;
+    allocations_.fetch_add(1, std::memory_order_relaxed);
+    const int64_t now = in_use_.fetch_add(static_cast<int64_t>(bytes), std::memory_order_relaxed) +
+                        static_cast<int64_t>(bytes);
+    int64_t peak = peak_.load(std::memory_order_relaxed);
+    while (now > peak && !peak_.compare_exchange_weak(peak, now, std::memory_order_relaxed)) {
+    }
+    return memory;
+  }
+  void Free(void* memory, size_t bytes) override {
+    in_use_.fetch_sub(static_cast<int64_t>(bytes), std::memory_order_relaxed);
+    std::free(memory);
+  }
+  AllocatorStats stats() const override {
+    return {.allocations = allocations_, .bytes_in_use = in_use_, .peak_bytes = peak_};
+  }
+
+ private:
+  std::atomic<int64_t> allocations_{0}, in_use_{0}, peak_{0};
+};
+
+// Invariants, all under mutex_:
+//   1. a block in free_[c] has room for ClassBytes(c) and is in no tensor;
+//   2. stats_.bytes_pooled is the sum of ClassBytes over all blocks in free_;
+//   3. outstanding_ counts blocks handed out; when retired_ and outstanding_ == 0 the pool deletes itself.
+class PoolAllocator final : public Allocator {
+ public:
+  explicit PoolAllocator(const PoolAllocatorOptions& options) : options_(options) {}
+
+  void* Allocate(size_t bytes) override {
+    if (bytes > kLargest) return nullptr;
+    const int size_class = ClassOf(bytes);
+    const auto class_bytes = static_cast<int64_t>(ClassBytes(size_class));
+    {
+      std::lock_guard lock(mutex_);
+      if (options_.limit_bytes > 0 && stats_.bytes_in_use + class_bytes > options_.limit_bytes) {
+        return nullptr;
+      }
+      stats_.bytes_in_use += class_bytes;
+      stats_.peak_bytes = std::max(stats_.peak_bytes, stats_.bytes_in_use);
+      ++stats_.allocations;
+      ++outstanding_;
+      auto& blocks = free_[static_cast<size_t>(size_class)];
+      if (!blocks.empty()) {
+        void* memory = blocks.back();
+        blocks.pop_back();
+        stats_.bytes_pooled -= class_bytes;
+        ++stats_.reuses;
+        return memory;
+      }
+    }
+    void* memory = AlignedAllocate(static_cast<size_t>(class_bytes));
+    if (memory == nullptr) {
+      std::lock_guard lock(mutex_);
+      stats_.bytes_in_use -= class_bytes;
+      --stats_.allocations;
+      --outstanding_;
+    }
+    return memory;
+  }
+
+  void Free(void* memory, size_t bytes) override {
+    const int size_class = ClassOf(bytes);
+    const auto class_bytes = static_cast<int64_t>(ClassBytes(size_class));
+    bool last;
+    {
+      std::lock_guard lock(mutex_);
+      stats_.bytes_in_use -= class_bytes;
+      --outstanding_;
+      if (!retired_ && stats_.bytes_pooled + class_bytes <= options_.pool_bytes) {
+        free_[static_cast<size_t>(size_class)].push_back(memory);
+        stats_.bytes_pooled += class_bytes;
+        memory = nullptr;
+      }
+      last = retired_ && outstanding_ == 0;
+    }
+    std::free(memory);
+    if (last) delete this;
+  }
+
+  AllocatorStats stats() const override {
+    std::lock_guard lock(mutex_);
+    return stats_;
+  }
+
+  void Retire() {
+    bool last;
+    {
+      std::lock_guard lock(mutex_);
+      retired_ = true;
+      DropPool();
+      last = outstanding_ == 0;
+    }
+    if (last) delete this;
+  }
+
+ private:
+  // Four size classes to each power of two: at most a quarter of a block is wasted.
+  static constexpr size_t kSmallest = 64;
+  static constexpr size_t kLargest = size_t{1} << 46;
+  static constexpr int kClasses = 4 * 41;
+
+  static int ClassOf(size_t bytes) {
+    if (bytes <= kSmallest) return 0;
+    const int log = std::bit_width(bytes - 1) - 1;  // 2^log < bytes <= 2^(log+1)
+    const auto quarter = static_cast<int>((bytes - 1) >> (log - 2)) & 3;
+    return (log - 6) * 4 + quarter + 1;
+  }
+  static size_t ClassBytes(int size_class) {
+    if (size_class == 0) return kSmallest;
+    const int log = (size_class - 1) / 4 + 6;
+    const auto quarter = static_cast<size_t>((size_class - 1) % 4);
+    return (size_t{1} << log) + ((quarter + 1) << (log - 2));
+  }
+
+  void DropPool() {
+    for (auto& blocks : free_) {
+      for (void* memory : blocks) std::free(memory);
+      blocks.clear();
+    }
+    stats_.bytes_pooled = 0;
+  }
+
+  const PoolAllocatorOptions options_;
+  mutable std::mutex mutex_;
+  std::array<std::vector<void*>, kClasses + 1> free_;
+  AllocatorStats stats_;
+  int64_t outstanding_ = 0;
+  bool retired_ = false;
+};
+
+}  // namespace
+
+Allocator* HostAllocator() {
+  static PlainAllocator* const allocator = new PlainAllocator;  // never destroyed: tensors may be freed at exit
+  return allocator;
+}
+
+std::shared_ptr<Allocator> MakePoolAllocator(const PoolAllocatorOptions& options) {
+  return {new PoolAllocator(options),
+          [](Allocator* pool) { static_cast<PoolAllocator*>(pool)->Retire(); }};
+}
+
+}  // namespace carillon
