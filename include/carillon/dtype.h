@@ -1,4 +1,5 @@
-// Element types: the enum with TensorFlow's numbers, the two 16-bit floats, and the map between C++ types and DTypes.
+// Element types: the enum with TensorFlow's numbers, the two 16-bit floats, and the map between C++
+// types and DTypes.
 #pragma once
 
 #include <cstddef>
@@ -48,7 +49,8 @@ size_t DTypeSize(DType dtype);
 
 bool IsFloating(DType dtype);  // half, bfloat16, float, double
 bool IsInteger(DType dtype);   // signed and unsigned integers, not bool
-// True when the elements are plain bytes that memcpy may move (all but string, resource and variant).
+// True when the elements are plain bytes that memcpy may move (all but string, resource and
+// variant).
 bool IsPlainData(DType dtype);
 
 namespace internal {
@@ -63,8 +65,9 @@ inline float Bfloat16BitsToFloat(uint16_t bits) {
 inline uint16_t FloatToBfloat16Bits(float value) {
   uint32_t wide;
   std::memcpy(&wide, &value, sizeof wide);
-  if ((wide & 0x7fffffffu) > 0x7f800000u) return static_cast<uint16_t>((wide >> 16) | 0x40u);  // quiet NaN
-  return static_cast<uint16_t>((wide + 0x7fffu + ((wide >> 16) & 1u)) >> 16);                 // to nearest even
+  if ((wide & 0x7fffffffu) > 0x7f800000u)
+    return static_cast<uint16_t>((wide >> 16) | 0x40u);                        // quiet NaN
+  return static_cast<uint16_t>((wide + 0x7fffu + ((wide >> 16) & 1u)) >> 16);  // to nearest even
 }
 }  // namespace internal
 
@@ -80,17 +83,18 @@ struct Half {
 struct Bfloat16 {
   uint16_t bits = 0;
   Bfloat16() = default;
-  Bfloat16(float value) : bits(internal::FloatToBfloat16Bits(value)) {}  // NOLINT: converts like a number
+  Bfloat16(float value)
+      : bits(internal::FloatToBfloat16Bits(value)) {}  // NOLINT: converts like a number
   operator float() const { return internal::Bfloat16BitsToFloat(bits); }
 };
 
 template <typename T>
 struct DTypeOf;  // DTypeOf<float>::value == DType::kFloat
 
-#define CARILLON_DTYPE(type, name)                   \
-  template <>                                        \
-  struct DTypeOf<type> {                             \
-    static constexpr DType value = DType::name;      \
+#define CARILLON_DTYPE(type, name)              \
+  template <>                                   \
+  struct DTypeOf<type> {                        \
+    static constexpr DType value = DType::name; \
   }
 CARILLON_DTYPE(float, kFloat);
 CARILLON_DTYPE(double, kDouble);

@@ -30,8 +30,8 @@ enum class Code : int {
 // "INVALID_ARGUMENT" and so on.
 const char* CodeName(Code code);
 
-// Carries the canonical code and a message that says what went wrong, where, and what to do. After an Error the object that threw
-// it is still usable, unless its header says otherwise.
+// Carries the canonical code and a message that says what went wrong, where, and what to do. After
+// an Error the object that threw it is still usable, unless its header says otherwise.
 class Error : public std::runtime_error {
  public:
   Error(Code code, const std::string& message) : std::runtime_error(message), code_(code) {}

@@ -13,11 +13,13 @@ namespace carillon {
 // Tensors have at most this many dimensions.
 inline constexpr int kMaxRank = 8;
 
-// Dimensions that are all known and not negative; the number of elements fits an int64. A value type without heap memory.
+// Dimensions that are all known and not negative; the number of elements fits an int64. A value
+// type without heap memory.
 class Shape {
  public:
   Shape() = default;  // a scalar
-  // Throws Error(InvalidArgument) for a negative dimension, too many dimensions or an overflowing element count.
+  // Throws Error(InvalidArgument) for a negative dimension, too many dimensions or an overflowing
+  // element count.
   Shape(std::initializer_list<int64_t> dims);
   explicit Shape(std::span<const int64_t> dims);
 
@@ -59,7 +61,9 @@ class PartialShape {
   bool has_rank() const { return rank_ >= 0; }
   int rank() const { return rank_; }  // -1 when unknown
   int64_t dim(int i) const { return dims_[static_cast<size_t>(i)]; }
-  std::span<const int64_t> dims() const { return {dims_.data(), static_cast<size_t>(rank_ < 0 ? 0 : rank_)}; }
+  std::span<const int64_t> dims() const {
+    return {dims_.data(), static_cast<size_t>(rank_ < 0 ? 0 : rank_)};
+  }
   void set_dim(int i, int64_t size) { dims_[static_cast<size_t>(i)] = size; }
   void AddDim(int64_t size);
 

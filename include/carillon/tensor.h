@@ -17,14 +17,17 @@ namespace carillon {
 class Allocator;
 class Buffer;
 
-// Copying a Tensor shares its memory; Clone() copies the elements. Elements lie in row-major order. Concurrent reads are safe; whoever
-// writes must know that nobody else holds the memory (IsUnshared) or that sharing is meant.
+// Copying a Tensor shares its memory; Clone() copies the elements. Elements lie in row-major order.
+// Concurrent reads are safe; whoever writes must know that nobody else holds the memory
+// (IsUnshared) or that sharing is meant.
 class Tensor {
  public:
   Tensor() = default;  // holds nothing: dtype kInvalid
-  // Uninitialised elements (strings: empty). Throws Error(ResourceExhausted) when the memory cannot be had.
+  // Uninitialised elements (strings: empty). Throws Error(ResourceExhausted) when the memory cannot
+  // be had.
   Tensor(DType dtype, const Shape& shape);
-  // Allocates from `allocator`, which must outlive the tensor's memory. Never throws: on failure the result holds nothing.
+  // Allocates from `allocator`, which must outlive the tensor's memory. Never throws: on failure
+  // the result holds nothing.
   static Tensor TryAllocate(DType dtype, const Shape& shape, Allocator* allocator);
   // A view of `bytes` that start at `data` inside `buffer`, which it keeps alive.
   static Tensor View(DType dtype, const Shape& shape, Buffer* buffer, void* data);
@@ -82,10 +85,12 @@ class Tensor {
   const void* raw_data() const { return data_; }
   void* mutable_raw_data() { return data_; }
 
-  // The same memory under another shape or element type. Throw Error(InvalidArgument) when the sizes differ.
+  // The same memory under another shape or element type. Throw Error(InvalidArgument) when the
+  // sizes differ.
   Tensor Reshaped(const Shape& shape) const;
   Tensor Bitcast(DType dtype, const Shape& shape) const;
-  // Rows begin … end-1 of the first dimension; shares the memory. Throws Error(InvalidArgument) when out of range.
+  // Rows begin … end-1 of the first dimension; shares the memory. Throws Error(InvalidArgument)
+  // when out of range.
   Tensor Slice(int64_t begin, int64_t end) const;
   Tensor Clone() const;
 
@@ -121,7 +126,8 @@ Tensor Tensor::Scalar(const T& value) {
 
 template <typename T>
 Tensor Tensor::FromVector(const std::vector<T>& values, const Shape& shape) {
-  if (static_cast<int64_t>(values.size()) != shape.num_elements()) ThrowWrongCount(values.size(), shape);
+  if (static_cast<int64_t>(values.size()) != shape.num_elements())
+    ThrowWrongCount(values.size(), shape);
   Tensor t(kDTypeOf<T>, shape);
   T* out = t.mutable_data<T>();
   for (size_t i = 0; i < values.size(); ++i) out[i] = values[i];

@@ -1,8 +1,7 @@
 #include "base/parallel.h"
 
-#include <omp.h>
-
 #include <algorithm>
+#include <omp.h>
 
 // libgomp's barriers are invisible to ThreadSanitizer: tell it what they order.
 #if defined(__SANITIZE_THREAD__)

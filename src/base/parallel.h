@@ -1,5 +1,5 @@
-// Data-parallel loops inside a kernel. They share their threads with oneDNN (OpenMP), so that one heavy kernel at a time has all the
-// cores and nothing is oversubscribed.
+// Data-parallel loops inside a kernel. They share their threads with oneDNN (OpenMP), so that one
+// heavy kernel at a time has all the cores and nothing is oversubscribed.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,9 @@ namespace carillon {
 void SetKernelThreads(int threads);
 int KernelThreads();
 
-// Calls body(begin, end) for ranges that cover [0, n) exactly once, on up to KernelThreads() threads, and returns when all are done. A range
-// has at least `grain` items (but for the last), so a small loop runs inline. `body` must not throw.
+// Calls body(begin, end) for ranges that cover [0, n) exactly once, on up to KernelThreads()
+// threads, and returns when all are done. A range has at least `grain` items (but for the last), so
+// a small loop runs inline. `body` must not throw.
 void ParallelFor(int64_t n, int64_t grain, absl::FunctionRef<void(int64_t, int64_t)> body);
 
 }  // namespace carillon

@@ -55,10 +55,11 @@ Status Annotate(const Status& status, std::string_view prefix);
 #define CARILLON_CONCAT_INNER(a, b) a##b
 #define CARILLON_CONCAT(a, b) CARILLON_CONCAT_INNER(a, b)
 
-#define CARILLON_RETURN_IF_ERROR(expression)                     \
-  do {                                                           \
-    ::carillon::Status carillon_status = (expression);           \
-    if (!carillon_status.ok()) [[unlikely]] return carillon_status; \
+#define CARILLON_RETURN_IF_ERROR(expression)           \
+  do {                                                 \
+    ::carillon::Status carillon_status = (expression); \
+    if (!carillon_status.ok()) [[unlikely]]            \
+      return carillon_status;                          \
   } while (false)
 
 // CARILLON_ASSIGN_OR_RETURN(auto value, MakeValue());
@@ -66,7 +67,8 @@ Status Annotate(const Status& status, std::string_view prefix);
   CARILLON_ASSIGN_OR_RETURN_INNER(CARILLON_CONCAT(carillon_result_, __LINE__), target, expression)
 #define CARILLON_ASSIGN_OR_RETURN_INNER(result, target, expression) \
   auto result = (expression);                                       \
-  if (!result.ok()) [[unlikely]] return std::move(result).status(); \
+  if (!result.ok()) [[unlikely]]                                    \
+    return std::move(result).status();                              \
   target = std::move(result).value()
 
 }  // namespace carillon

@@ -1,4 +1,5 @@
-// StrCat for everything that abseil's takes, and std::string_view (which the packaged abseil does not know).
+// StrCat for everything that abseil's takes, and std::string_view (which the packaged abseil does
+// not know).
 #pragma once
 
 #include <string>

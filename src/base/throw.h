@@ -12,7 +12,8 @@ namespace carillon {
 [[noreturn]] void Throw(const Status& status);
 
 inline void ThrowIfError(const Status& status) {
-  if (!status.ok()) [[unlikely]] Throw(status);
+  if (!status.ok()) [[unlikely]]
+    Throw(status);
 }
 
 template <typename T>
@@ -21,7 +22,8 @@ T ValueOrThrow(StatusOr<T> value) {
   return std::move(value).value();
 }
 
-// The status of an exception in flight: an Error keeps its code, std::bad_alloc is ResourceExhausted, the rest is Internal.
+// The status of an exception in flight: an Error keeps its code, std::bad_alloc is
+// ResourceExhausted, the rest is Internal.
 Status StatusFromException(std::exception_ptr exception);
 
 // Runs `body` and turns what it throws into a Status.

@@ -12,7 +12,8 @@ namespace carillon {
 namespace {
 
 void* AlignedAllocate(size_t bytes) {
-  const size_t rounded = (std::max<size_t>(bytes, 1) + kTensorAlignment - 1) & ~(kTensorAlignment - 1);
+  const size_t rounded =
+      (std::max<size_t>(bytes, 1) + kTensorAlignment - 1) & ~(kTensorAlignment - 1);
   if (rounded < bytes) return nullptr;
   return std::aligned_alloc(kTensorAlignment, rounded);
 }
@@ -45,7 +46,8 @@ class PlainAllocator final : public Allocator {
 // Invariants, all under mutex_:
 //   1. a block in free_[c] has room for ClassBytes(c) and is in no tensor;
 //   2. stats_.bytes_pooled is the sum of ClassBytes over all blocks in free_;
-//   3. outstanding_ counts blocks handed out; when retired_ and outstanding_ == 0 the pool deletes itself.
+//   3. outstanding_ counts blocks handed out; when retired_ and outstanding_ == 0 the pool deletes
+//   itself.
 class PoolAllocator final : public Allocator {
  public:
   explicit PoolAllocator(const PoolAllocatorOptions& options) : options_(options) {}
@@ -155,7 +157,8 @@ class PoolAllocator final : public Allocator {
 }  // namespace
 
 Allocator* HostAllocator() {
-  static PlainAllocator* const allocator = new PlainAllocator;  // never destroyed: tensors may be freed at exit
+  static PlainAllocator* const allocator =
+      new PlainAllocator;  // never destroyed: tensors may be freed at exit
   return allocator;
 }
 

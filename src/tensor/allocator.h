@@ -10,11 +10,11 @@ namespace carillon {
 inline constexpr size_t kTensorAlignment = 64;
 
 struct AllocatorStats {
-  int64_t allocations = 0;    // calls that returned memory
-  int64_t reuses = 0;         // of these, served from the pool
-  int64_t bytes_in_use = 0;   // handed out now
-  int64_t peak_bytes = 0;     // the most that was ever handed out at once
-  int64_t bytes_pooled = 0;   // held back for reuse
+  int64_t allocations = 0;   // calls that returned memory
+  int64_t reuses = 0;        // of these, served from the pool
+  int64_t bytes_in_use = 0;  // handed out now
+  int64_t peak_bytes = 0;    // the most that was ever handed out at once
+  int64_t bytes_pooled = 0;  // held back for reuse
 };
 
 // Thread-safe. Memory is aligned to kTensorAlignment.
@@ -32,12 +32,13 @@ class Allocator {
 Allocator* HostAllocator();
 
 struct PoolAllocatorOptions {
-  int64_t limit_bytes = 0;           // most bytes handed out at once; 0: no limit
-  int64_t pool_bytes = 1ll << 30;    // most bytes held back for reuse
+  int64_t limit_bytes = 0;         // most bytes handed out at once; 0: no limit
+  int64_t pool_bytes = 1ll << 30;  // most bytes held back for reuse
 };
 
-// Keeps freed blocks by size class and hands them out again, so that a steady step asks the C library for nothing. Memory may outlive the
-// shared_ptr: the pool lives on until the last block has come back.
+// Keeps freed blocks by size class and hands them out again, so that a steady step asks the C
+// library for nothing. Memory may outlive the shared_ptr: the pool lives on until the last block
+// has come back.
 std::shared_ptr<Allocator> MakePoolAllocator(const PoolAllocatorOptions& options = {});
 
 }  // namespace carillon

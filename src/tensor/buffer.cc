@@ -29,7 +29,8 @@ Buffer* Buffer::Allocate(DType dtype, int64_t elements, Allocator* allocator) {
   static_assert(sizeof(Buffer) <= kHeaderBytes && kHeaderBytes % kTensorAlignment == 0);
   const size_t size = DTypeSize(dtype);
   const auto count = static_cast<size_t>(elements);
-  if (size != 0 && count > (std::numeric_limits<size_t>::max() / 2 - kHeaderBytes) / size) return nullptr;
+  if (size != 0 && count > (std::numeric_limits<size_t>::max() / 2 - kHeaderBytes) / size)
+    return nullptr;
   const size_t bytes = count * size;
   void* block = allocator->Allocate(kHeaderBytes + bytes);
   if (block == nullptr) return nullptr;

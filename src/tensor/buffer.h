@@ -10,7 +10,8 @@
 
 namespace carillon {
 
-// Header and elements are one block of the allocator's. Thread-safe counting; the elements are destroyed with the last reference.
+// Header and elements are one block of the allocator's. Thread-safe counting; the elements are
+// destroyed with the last reference.
 class Buffer {
  public:
   // One reference, elements of non-plain dtypes constructed. Null when the memory cannot be had.

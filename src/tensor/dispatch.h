@@ -11,7 +11,8 @@
 
 namespace carillon {
 
-// Each calls body.template operator()<T>() and returns true, or returns false when the dtype is not in its set.
+// Each calls body.template operator()<T>() and returns true, or returns false when the dtype is not
+// in its set.
 
 template <typename... Types, typename Body>
 bool DispatchAmong(DType dtype, Body&& body) {
@@ -25,7 +26,8 @@ bool DispatchFloating(DType dtype, Body&& body) {
 
 template <typename Body>
 bool DispatchInteger(DType dtype, Body&& body) {
-  return DispatchAmong<int32_t, int64_t, uint8_t, int8_t, int16_t, uint16_t, uint32_t, uint64_t>(dtype, body);
+  return DispatchAmong<int32_t, int64_t, uint8_t, int8_t, int16_t, uint16_t, uint32_t, uint64_t>(
+      dtype, body);
 }
 
 // Floating and integer types.
@@ -43,20 +45,31 @@ bool DispatchPlain(DType dtype, Body&& body) {
 // Everything that a tensor can hold.
 template <typename Body>
 bool DispatchAnyType(DType dtype, Body&& body) {
-  return DispatchPlain(dtype, body) || DispatchAmong<std::string, ResourceHandle, Variant>(dtype, body);
+  return DispatchPlain(dtype, body) ||
+         DispatchAmong<std::string, ResourceHandle, Variant>(dtype, body);
 }
 
-// For kernels that only move elements: one instantiation per element size instead of one per dtype. `body` is called with uint8_t, uint16_t,
-// uint32_t or uint64_t for plain data and with the real type for string, resource and variant.
+// For kernels that only move elements: one instantiation per element size instead of one per dtype.
+// `body` is called with uint8_t, uint16_t, uint32_t or uint64_t for plain data and with the real
+// type for string, resource and variant.
 template <typename Body>
 bool DispatchBySize(DType dtype, Body&& body) {
   if (!IsPlainData(dtype)) return DispatchAmong<std::string, ResourceHandle, Variant>(dtype, body);
   switch (DTypeSize(dtype)) {
-    case 1: body.template operator()<uint8_t>(); return true;
-    case 2: body.template operator()<uint16_t>(); return true;
-    case 4: body.template operator()<uint32_t>(); return true;
-    case 8: body.template operator()<uint64_t>(); return true;
-    default: return false;
+    case 1:
+      body.template operator()<uint8_t>();
+      return true;
+    case 2:
+      body.template operator()<uint16_t>();
+      return true;
+    case 4:
+      body.template operator()<uint32_t>();
+      return true;
+    case 8:
+      body.template operator()<uint64_t>();
+      return true;
+    default:
+      return false;
   }
 }
 

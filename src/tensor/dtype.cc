@@ -75,8 +75,10 @@ bool IsInteger(DType dtype) {
     case DType::kUint8:
     case DType::kUint16:
     case DType::kUint32:
-    case DType::kUint64: return true;
-    default: return false;
+    case DType::kUint64:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -106,7 +108,8 @@ float HalfBitsToFloat(uint16_t bits) {
   const uint32_t exponent = (bits >> 10) & 0x1fu;
   const uint32_t mantissa = bits & 0x3ffu;
   if (exponent == 0x1f) return std::bit_cast<float>(sign | 0x7f800000u | (mantissa << 13));
-  if (exponent != 0) return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (mantissa << 13));
+  if (exponent != 0)
+    return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (mantissa << 13));
   const float subnormal = static_cast<float>(mantissa) * 0x1p-24f;
   return std::bit_cast<float>(std::bit_cast<uint32_t>(subnormal) | sign);
 }

@@ -8,15 +8,16 @@
 
 namespace carillon {
 
-// A resource: a variable, queue, table, … Lives in a resource store and in the handles that refer to it. Resources synchronise
-// themselves.
+// A resource: a variable, queue, table, … Lives in a resource store and in the handles that refer
+// to it. Resources synchronise themselves.
 class Resource {
  public:
   virtual ~Resource() = default;
   virtual std::string DebugString() const = 0;
 };
 
-// One element of a resource tensor. `container` and `name` say where the store keeps it, for messages.
+// One element of a resource tensor. `container` and `name` say where the store keeps it, for
+// messages.
 struct ResourceHandle {
   std::shared_ptr<Resource> resource;
   std::string container;

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "base/strings.h"
 #include "absl/strings/str_join.h"
+#include "base/strings.h"
 #include "base/throw.h"
 
 namespace carillon {
@@ -30,7 +30,8 @@ bool Shape::TryMake(std::span<const int64_t> dims, Shape* shape) {
 
 Shape::Shape(std::span<const int64_t> dims) {
   if (!TryMake(dims, this)) {
-    Throw(InvalidArgument("[", absl::StrJoin(dims, ","), "] is no tensor shape: dimensions must not be negative, at most ",
+    Throw(InvalidArgument("[", absl::StrJoin(dims, ","),
+                          "] is no tensor shape: dimensions must not be negative, at most ",
                           kMaxRank, " of them, and the number of elements must fit 63 bits"));
   }
 }
@@ -64,7 +65,8 @@ void Shape::RemoveDim(int at) {
 }
 
 bool Shape::operator==(const Shape& other) const {
-  return rank_ == other.rank_ && std::equal(dims_.begin(), dims_.begin() + rank_, other.dims_.begin());
+  return rank_ == other.rank_ &&
+         std::equal(dims_.begin(), dims_.begin() + rank_, other.dims_.begin());
 }
 
 std::string Shape::ToString() const { return StrCat("[", absl::StrJoin(dims(), ","), "]"); }
@@ -142,10 +144,12 @@ bool PartialShape::operator==(const PartialShape& other) const {
 
 std::string PartialShape::ToString() const {
   if (!has_rank()) return "<unknown>";
-  return StrCat("[", absl::StrJoin(dims(), ",", [](std::string* out, int64_t size) {
-                        StrAppend(out, size < 0 ? "?" : StrCat(size));
-                      }),
-                      "]");
+  return StrCat("[",
+                absl::StrJoin(dims(), ",",
+                              [](std::string* out, int64_t size) {
+                                StrAppend(out, size < 0 ? "?" : StrCat(size));
+                              }),
+                "]");
 }
 
 }  // namespace carillon

@@ -27,7 +27,8 @@ Tensor::Tensor(DType dtype, const Shape& shape) {
   if (DTypeSize(dtype) == 0) Throw(InvalidArgument("a tensor needs a valid dtype"));
   *this = TryAllocate(dtype, shape, HostAllocator());
   if (!has_value()) {
-    Throw(ResourceExhausted("no memory for a ", DTypeName(dtype), " tensor of shape ", shape.ToString()));
+    Throw(ResourceExhausted("no memory for a ", DTypeName(dtype), " tensor of shape ",
+                            shape.ToString()));
   }
 }
 
@@ -78,8 +79,8 @@ Tensor::~Tensor() {
 
 Tensor Tensor::Reshaped(const Shape& shape) const {
   if (shape.num_elements() != num_elements()) {
-    Throw(InvalidArgument("a tensor of shape ", shape_.ToString(), " cannot become ", shape.ToString(),
-                          ": the number of elements differs"));
+    Throw(InvalidArgument("a tensor of shape ", shape_.ToString(), " cannot become ",
+                          shape.ToString(), ": the number of elements differs"));
   }
   Tensor t = *this;
   t.shape_ = shape;
@@ -89,8 +90,9 @@ Tensor Tensor::Reshaped(const Shape& shape) const {
 Tensor Tensor::Bitcast(DType dtype, const Shape& shape) const {
   if (!IsPlainData(dtype_) || !IsPlainData(dtype) ||
       static_cast<size_t>(shape.num_elements()) * DTypeSize(dtype) != num_bytes()) {
-    Throw(InvalidArgument("the bytes of a ", DTypeName(dtype_), " tensor of shape ", shape_.ToString(),
-                          " cannot be read as ", DTypeName(dtype), " of shape ", shape.ToString()));
+    Throw(InvalidArgument("the bytes of a ", DTypeName(dtype_), " tensor of shape ",
+                          shape_.ToString(), " cannot be read as ", DTypeName(dtype), " of shape ",
+                          shape.ToString()));
   }
   Tensor t = *this;
   t.dtype_ = dtype;
@@ -100,7 +102,8 @@ Tensor Tensor::Bitcast(DType dtype, const Shape& shape) const {
 
 Tensor Tensor::Slice(int64_t begin, int64_t end) const {
   if (rank() == 0 || begin < 0 || begin > end || end > dim(0)) {
-    Throw(InvalidArgument("rows ", begin, " to ", end, " are not in a tensor of shape ", shape_.ToString()));
+    Throw(InvalidArgument("rows ", begin, " to ", end, " are not in a tensor of shape ",
+                          shape_.ToString()));
   }
   Tensor t = *this;
   t.shape_.set_dim(0, end - begin);
@@ -115,7 +118,8 @@ Tensor Tensor::Clone() const {
   if (IsPlainData(dtype_)) {
     if (num_bytes() > 0) std::memcpy(t.data_, data_, num_bytes());
   } else {
-    DispatchAnyType(dtype_, [&]<typename T>() { std::copy_n(data<T>(), num_elements(), t.mutable_data<T>()); });
+    DispatchAnyType(
+        dtype_, [&]<typename T>() { std::copy_n(data<T>(), num_elements(), t.mutable_data<T>()); });
   }
   return t;
 }
@@ -125,7 +129,8 @@ bool Tensor::IsUnshared() const { return buffer_ != nullptr && buffer_->IsUnshar
 bool Tensor::IsTransient() const { return buffer_ != nullptr && buffer_->is_transient(); }
 
 void Tensor::ThrowWrongType(DType wanted) const {
-  Throw(InvalidArgument("a tensor of dtype ", DTypeName(dtype_), " was read as ", DTypeName(wanted)));
+  Throw(
+      InvalidArgument("a tensor of dtype ", DTypeName(dtype_), " was read as ", DTypeName(wanted)));
 }
 
 void Tensor::CheckScalar() const {

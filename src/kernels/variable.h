@@ -1,0 +1,67 @@
+// Variable: the resource behind VariableV2 and VarHandleOp alike.
+#pragma once
+
+#include <initializer_list>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "absl/container/inlined_vector.h"
+#include "base/status.h"
+#include "carillon/tensor.h"
+#include "tensor/allocator.h"
+#include "tensor/object.h"
+
+namespace carillon {
+
+// Invariants:
+//   1. value_ is only touched under mutex_;
+//   2. a tensor handed out by Snapshot() never changes: who writes does so in place only when
+//   nobody else holds the memory (a new holder
+//      would need mutex_), and into a copy otherwise;
+//   3. several variables are locked in the order of their addresses (VariableLock).
+class Variable final : public Resource {
+ public:
+  Variable(DType dtype, std::string name) : dtype_(dtype), name_(std::move(name)) {}
+
+  DType dtype() const { return dtype_; }
+  const std::string& name() const { return name_; }
+  // Its value now; holds nothing when uninitialised.
+  Tensor Snapshot() const;
+  bool IsInitialized() const;
+  // `value` must not be step memory (KernelContext::Keep, Take).
+  void Assign(Tensor value);
+  std::string DebugString() const override;
+  // The error for a read before the first assignment; SessionManager looks for the word
+  // "uninitialized".
+  Status Uninitialized() const;
+
+ private:
+  friend class VariableLock;
+  const DType dtype_;
+  const std::string name_;
+  mutable std::mutex mutex_;
+  Tensor value_;
+};
+
+// Holds one or several variables (the same one twice is fine) for an update.
+class VariableLock {
+ public:
+  explicit VariableLock(std::initializer_list<Variable*> variables);
+  ~VariableLock();
+  VariableLock(const VariableLock&) = delete;
+  VariableLock& operator=(const VariableLock&) = delete;
+
+  // The value to read. FailedPrecondition when uninitialised.
+  StatusOr<const Tensor*> Readable(const Variable& variable) const;
+  // The value to change in place: copied first when somebody else holds the memory.
+  // FailedPrecondition when uninitialised.
+  StatusOr<Tensor*> Writable(Variable& variable, Allocator* allocator) const;
+  // Replaces the value.
+  void Set(Variable& variable, Tensor value) const { variable.value_ = std::move(value); }
+
+ private:
+  absl::InlinedVector<Variable*, 4> locked_;  // sorted, unique
+};
+
+}  // namespace carillon
