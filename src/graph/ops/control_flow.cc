@@ -29,9 +29,11 @@ void AddControlFlowOps(OpTable& ops) {
       "Print(input: T, data: list(U)) -> (output: T)",
       "T: type; U: list(type) >= 0; message: string = ''; first_n: int = -1; summarize: int = 3",
       {stateful});
-  ops.Add("PrintV2(input: string) -> ()", "output_stream: string = 'stderr'; end: string = '
-'", {stateful});
-  ops.Add("StringFormat(inputs: list(T)) -> (output: string)", "T: list(type) >= 0; template: string = '%s'; placeholder: string = '%s'; summarize: int = 3");
+  ops.Add("PrintV2(input: string) -> ()", "output_stream: string = 'stderr'; end: string = '\n'",
+          {stateful});
+  ops.Add("StringFormat(inputs: list(T)) -> (output: string)",
+          "T: list(type) >= 0; template: string = '%s'; placeholder: string = '%s'; summarize: int "
+          "= 3");
 }
 
 }  // namespace carillon

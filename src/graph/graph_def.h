@@ -1,0 +1,35 @@
+// NodeGraph to and from GraphDef, binary and text.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "graph/node_graph.h"
+
+namespace tensorflow {
+class GraphDef;
+class AttrValue;
+}  // namespace tensorflow
+
+namespace carillon {
+
+// Adds the nodes in whatever order they come; names get `prefix/` in front when it is not empty. On
+// failure (unknown op, attribute or input, a cycle, …) the error names the node, and nothing has
+// been added.
+Status ImportGraphDef(const tensorflow::GraphDef& graph_def, const std::string& prefix,
+                      NodeGraph* graph);
+Status ImportGraphDefBinary(std::string_view bytes, const std::string& prefix, NodeGraph* graph);
+Status ImportGraphDefText(std::string_view text, const std::string& prefix, NodeGraph* graph);
+
+// Attributes at their default are left out, as the format allows.
+void ExportGraphDef(const NodeGraph& graph, tensorflow::GraphDef* graph_def);
+std::string ExportGraphDefBinary(const NodeGraph& graph);
+std::string ExportGraphDefText(const NodeGraph& graph);
+
+StatusOr<AttrValue> AttrFromProto(const tensorflow::AttrValue& proto);
+void AttrToProto(const AttrValue& value, tensorflow::AttrValue* proto);
+
+// "name" or "name:index". NotFound when there is none.
+StatusOr<Endpoint> FindEndpoint(const NodeGraph& graph, std::string_view name);
+
+}  // namespace carillon

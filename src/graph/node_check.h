@@ -1,0 +1,28 @@
+// The checks that make a node: its name, attributes and inputs against its op's spec.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graph/node_graph.h"
+
+namespace carillon {
+
+// Letters, digits and . _ / - >, starting with a letter, digit or '.' ('_' only for nodes that
+// passes make).
+Status CheckNodeName(std::string_view name);
+
+// Checks what is given, fills in defaults, gives empty lists the kind that the spec says.
+Status CompleteAttrs(const OpSpec& spec, AttrMap* attrs);
+
+// The dtypes of one argument, once the attributes are complete: one, or those of the list.
+std::vector<DType> ArgDTypes(const ArgSpec& arg, const AttrMap& attrs);
+
+// Number, dtypes and reference-ness of the inputs.
+Status CheckInputs(const Node& node, bool open_inputs_allowed);
+
+// "with inputs float[2,3], int32[]: ", for messages.
+std::string DescribeInputs(const Node& node);
+
+}  // namespace carillon
