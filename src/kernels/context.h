@@ -27,7 +27,7 @@ struct PlannedMemory {
 // Made by the executor. Not thread-safe; of async kernels it lives until done.
 class KernelContext {
  public:
-  // The executor's side: everything is borrowed for the time of the run.
+  // The executor's side: everything, the frame itself too, is borrowed for the time of the run.
   struct Frame {
     const Node* node = nullptr;
     const KernelTraits* traits = nullptr;
@@ -82,7 +82,7 @@ class KernelContext {
 
  private:
   const StepServices& services_;
-  const Frame frame_;
+  const Frame& frame_;
 };
 
 template <typename T>

@@ -1,0 +1,127 @@
+// Session: runs steps of a graph.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "carillon/graph.h"
+#include "carillon/tensor.h"
+
+namespace carillon {
+
+struct SessionOptions {
+  // Behaviour.
+  bool exact = false;                 // only algorithms that round like the plain ones: no Winograd
+  bool allow_soft_placement = false;  // ops that name a device which is not there run on the CPU
+  int64_t memory_limit_bytes = 0;  // most memory that tensors of this session may take; 0: no limit
+  // Performance.
+  int threads = 0;      // that a kernel may use; 0: all cores
+  bool measure = true;  // time candidate algorithms when a signature is first run, keep the fastest
+  bool optimize = true;  // fold, merge and fuse; off: run the graph as it was built
+  // Looking inside.
+  bool reference_kernels = false;  // only the plain kernels
+  bool log_kernels =
+      false;                // say which kernel was chosen for each node, and which declined and why
+  std::string dump_graphs;  // a folder: the graph after each pass, as text and for Graphviz
+};
+
+struct RunOptions {
+  std::chrono::milliseconds timeout{0};  // 0: none. When it passes, Error(DeadlineExceeded)
+  bool trace = false;                    // fill RunMetadata
+};
+
+// When and how one node ran.
+struct NodeTiming {
+  std::string node;
+  std::string op;
+  std::string kernel;  // "onednn", "ref", …
+  int64_t start_ns = 0;
+  int64_t end_ns = 0;
+  int64_t output_bytes = 0;
+};
+
+struct RunMetadata {
+  std::string device;
+  std::vector<NodeTiming> nodes;
+  // A trace file that Perfetto and chrome://tracing open. Throws Error when it cannot be written.
+  void WriteTrace(const std::string& path) const;
+  // The same as a serialized tensorflow.StepStats.
+  std::string SerializeStepStats() const;
+};
+
+using Feed = std::pair<Output, Tensor>;
+using Feeds = std::vector<Feed>;
+
+class Session;
+
+// A signature prepared once: feeds and fetches by position. Thread-safe. Must not outlive its
+// session.
+class Callable {
+ public:
+  Callable() = default;
+  std::vector<Tensor> operator()(const std::vector<Tensor>& feeds,
+                                 const RunOptions& options = {}) const;
+  // The same, into `fetches`, whose memory is reused.
+  void Run(const std::vector<Tensor>& feeds, std::vector<Tensor>* fetches,
+           const RunOptions& options = {}) const;
+
+ private:
+  friend class Session;
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+// A step in parts: feed some, fetch some, go on. Each feed and fetch of the set-up can be given
+// once.
+class PartialRun {
+ public:
+  std::vector<Tensor> Run(const std::vector<Output>& fetches, const Feeds& feeds = {});
+
+ private:
+  friend class Session;
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+// Thread-safe: several steps may run at once. Ops may be added to the graph between runs, not
+// during one. Every failure is an Error that names the node, its op and what to do; the session
+// stays usable.
+class Session {
+ public:
+  explicit Session(Graph& graph, const SessionOptions& options = {});
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  // The values of `fetches`, in order. `targets` run too.
+  std::vector<Tensor> Run(const std::vector<Output>& fetches, const Feeds& feeds = {},
+                          const std::vector<Operation>& targets = {},
+                          const RunOptions& options = {}, RunMetadata* metadata = nullptr);
+  // One value.
+  Tensor Run(const Output& fetch, const Feeds& feeds = {});
+  // No value: session.Run(train, {{x, images}, {y, labels}}).
+  void Run(const Operation& target, const Feeds& feeds = {});
+
+  Callable MakeCallable(const std::vector<Output>& feeds, const std::vector<Output>& fetches,
+                        const std::vector<Operation>& targets = {});
+  PartialRun MakePartialRun(const std::vector<Output>& feeds, const std::vector<Output>& fetches,
+                            const std::vector<Operation>& targets = {});
+
+  // Ends running steps with Error(Cancelled); later runs throw Error(FailedPrecondition).
+  void Close();
+
+  // Memory that tensors of this session take now and took at most.
+  int64_t bytes_in_use() const;
+  int64_t peak_bytes() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace carillon

@@ -1,0 +1,121 @@
+#include <algorithm>
+#include <optional>
+
+#include "base/strings.h"
+#include "graph/passes/pass.h"
+
+namespace carillon {
+namespace {
+
+bool IsFoldable(const Node& node) {
+  const std::string& op = node.op();
+  if (node.spec().is_stateful || node.num_outputs() == 0 || op.starts_with('_') || op == "Const" ||
+      op.starts_with("Placeholder"))
+    return false;
+  static const char* const kControlFlow[] = {
+      "Switch", "RefSwitch", "Merge",         "RefMerge",         "Enter",   "RefEnter",
+      "Exit",   "RefExit",   "NextIteration", "RefNextIteration", "LoopCond"};
+  if (std::ranges::find(kControlFlow, op) != std::end(kControlFlow)) return false;
+  for (int i = 0; i < node.num_outputs(); ++i) {
+    const DType dtype = node.output(i).dtype;
+    if (node.output(i).is_ref || dtype == DType::kResource || dtype == DType::kVariant)
+      return false;
+  }
+  return true;
+}
+
+Tensor IntegerTensor(DType dtype, const Shape& shape, std::span<const int64_t> values) {
+  Tensor tensor(dtype, shape);
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (dtype == DType::kInt32)
+      tensor.mutable_data<int32_t>()[i] = static_cast<int32_t>(values[i]);
+    else
+      tensor.mutable_data<int64_t>()[i] = values[i];
+  }
+  return tensor;
+}
+
+// The value of output `i` where it follows from shapes alone.
+std::optional<Tensor> ValueFromShapes(const Node& node, int i) {
+  const auto input_shape = [&](int input) {
+    return node.input(input).node->output(node.input(input).index).shape;
+  };
+  const DType dtype = node.output(i).dtype;
+  Shape shape;
+  if ((node.op() == "Shape" || node.op() == "ShapeN") && input_shape(i).AsShape(&shape))
+    return IntegerTensor(dtype, Shape{shape.rank()}, shape.dims());
+  if (node.op() == "Size" && input_shape(0).AsShape(&shape)) {
+    const int64_t size = shape.num_elements();
+    return IntegerTensor(dtype, Shape{}, std::span(&size, 1));
+  }
+  if (node.op() == "Rank" && input_shape(0).has_rank()) {
+    const int64_t rank = input_shape(0).rank();
+    return IntegerTensor(dtype, Shape{}, std::span(&rank, 1));
+  }
+  return std::nullopt;
+}
+
+bool TooLarge(const Node& node, int64_t max_bytes) {
+  for (int i = 0; i < node.num_outputs(); ++i) {
+    Shape shape;
+    if (!node.output(i).shape.AsShape(&shape)) return true;  // how much it would make is not known
+    if (shape.num_elements() > max_bytes / static_cast<int64_t>(DTypeSize(node.output(i).dtype)))
+      return true;
+  }
+  return false;
+}
+
+Status ReplaceByConstant(NodeGraph* graph, Node* node, int i, Tensor value) {
+  AttrMap attrs;
+  attrs.emplace("dtype", AttrValue(value.dtype()));
+  attrs.emplace("value", AttrValue(std::move(value)));
+  // The control inputs stay: in a branch or loop the constant belongs to it.
+  CARILLON_ASSIGN_OR_RETURN(
+      Node * constant, graph->Add({.name = graph->UniqueName(StrCat(node->name(), "/_folded_", i)),
+                                   .op = "Const",
+                                   .control_inputs = node->control_inputs(),
+                                   .attrs = std::move(attrs),
+                                   .device = node->device()}));
+  graph->ReplaceUses({node, i}, {constant, 0});
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+Status FoldConstants(NodeGraph* graph, Evaluate evaluate, int64_t max_bytes) {
+  CARILLON_ASSIGN_OR_RETURN(const std::vector<Node*> order, graph->TopologicalOrder());
+  for (Node* node : order) {
+    if (!IsFoldable(*node)) continue;
+    CARILLON_RETURN_IF_ERROR(graph->InferShapes(node));  // inputs may have become constants
+    std::vector<std::optional<Tensor>> values(static_cast<size_t>(node->num_outputs()));
+    for (int i = 0; i < node->num_outputs(); ++i)
+      values[static_cast<size_t>(i)] = ValueFromShapes(*node, i);
+    std::vector<Tensor> inputs;
+    bool within_control_flow = false;
+    for (const Endpoint& input : node->inputs()) {
+      if (input.node != nullptr && input.node->op() == "Const") {
+        inputs.push_back(input.node->attr<Tensor>("value"));
+        within_control_flow |= !input.node->control_inputs().empty();
+      }
+    }
+    if (!values[0].has_value() && static_cast<int>(inputs.size()) == node->num_inputs() &&
+        !within_control_flow && !TooLarge(*node, max_bytes)) {
+      StatusOr<std::vector<Tensor>> results = evaluate(*node, inputs);
+      if (!results.ok()) continue;  // the step will say what is wrong, if it gets there
+      for (size_t i = 0; i < values.size(); ++i) {
+        if ((*results)[i].has_value()) values[i] = std::move((*results)[i]);
+      }
+    }
+    for (int i = 0; i < node->num_outputs(); ++i) {
+      // Shapes inside a loop: the constant would need a frame to belong to, which only control
+      // inputs give.
+      if (values[static_cast<size_t>(i)].has_value())
+        CARILLON_RETURN_IF_ERROR(
+            ReplaceByConstant(graph, node, i, *std::move(values[static_cast<size_t>(i)])));
+    }
+  }
+  RemoveUnused(graph);
+  return absl::OkStatus();
+}
+
+}  // namespace carillon

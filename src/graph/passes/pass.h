@@ -1,0 +1,50 @@
+// Passes: small rewrites of a specialised graph, one a file. A specialised graph holds one
+// signature: its feeds are _Arg nodes, its fetches _Retval nodes, its targets the control inputs of
+// one _Targets node.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "graph/node_graph.h"
+
+namespace carillon {
+
+struct Signature {
+  std::vector<Endpoint> feeds;
+  std::vector<PartialShape> feed_shapes;  // one for each feed
+  std::vector<Endpoint> fetches;
+  std::vector<Node*> targets;
+};
+
+// Copies what the signature needs, with feeds, fetches and targets turned into nodes.
+// InvalidArgument when a needed placeholder is not fed: names both it and the fetch that needs it.
+StatusOr<std::unique_ptr<NodeGraph>> PruneToSignature(const NodeGraph& graph,
+                                                      const Signature& signature);
+
+// Drops what no _Retval, _Targets or stateful node needs… stateful nodes count only when something
+// kept depends on them.
+void RemoveUnused(NodeGraph* graph);
+
+// Puts a _ReadRef before every value input that a reference feeds.
+Status ReadReferences(NodeGraph* graph);
+
+// Runs every shape function again, in order: feed shapes spread through the graph.
+Status InferAllShapes(NodeGraph* graph);
+
+// Computes one stateless node whose inputs are all known.
+using Evaluate = absl::FunctionRef<StatusOr<std::vector<Tensor>>(
+    const Node& node, const std::vector<Tensor>& inputs)>;
+// Replaces what does not change from step to step by constants: nodes with constant inputs, and
+// shapes that are known. Results above `max_bytes` stay as they are.
+Status FoldConstants(NodeGraph* graph, Evaluate evaluate, int64_t max_bytes = 10 << 20);
+
+// Removes what does nothing: identities, reshapes to the same shape, reductions over no axis.
+Status Simplify(NodeGraph* graph);
+
+// Merges stateless nodes that compute the same.
+Status MergeCommonSubexpressions(NodeGraph* graph);
+
+}  // namespace carillon

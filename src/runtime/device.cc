@@ -1,0 +1,15 @@
+#include "runtime/device.h"
+
+#include "base/strings.h"
+
+namespace carillon {
+
+std::shared_ptr<Device> MakeCpuDevice(const std::string& task_prefix,
+                                      const PoolAllocatorOptions& memory) {
+  return std::make_shared<Device>(Device{.name = StrCat(task_prefix, "/device:CPU:0"),
+                                         .type = "CPU",
+                                         .allocator = MakePoolAllocator(memory),
+                                         .kernels = &CpuKernels()});
+}
+
+}  // namespace carillon

@@ -1,0 +1,22 @@
+// Device: where kernels run and tensors live.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "kernels/kernel.h"
+#include "tensor/allocator.h"
+
+namespace carillon {
+
+struct Device {
+  std::string name;  // "/job:localhost/replica:0/task:0/device:CPU:0"
+  std::string type;  // "CPU"
+  std::shared_ptr<Allocator> allocator;
+  const KernelTable* kernels = nullptr;
+};
+
+std::shared_ptr<Device> MakeCpuDevice(const std::string& task_prefix,
+                                      const PoolAllocatorOptions& memory = {});
+
+}  // namespace carillon

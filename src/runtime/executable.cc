@@ -1,0 +1,112 @@
+#include "runtime/executable.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include "base/logging.h"
+#include "base/strings.h"
+#include "graph/graphviz.h"
+#include "runtime/placer.h"
+
+namespace carillon {
+namespace {
+
+// Writes the graph after each pass into a folder: 01-prune.txt, 01-prune.dot, …
+class GraphDump {
+ public:
+  explicit GraphDump(std::string folder) : folder_(std::move(folder)) {}
+
+  void Write(std::string_view pass, const NodeGraph& graph) {
+    if (folder_.empty()) return;
+    Write(pass, ".txt", ToText(graph));
+    Write(pass, ".dot", ToGraphviz(graph));
+    ++number_;
+  }
+  void Write(std::string_view pass, std::string_view ending, const std::string& text) {
+    if (folder_.empty()) return;
+    std::error_code error;
+    std::filesystem::create_directories(folder_, error);
+    const std::string path =
+        StrCat(folder_, "/", number_ < 10 ? "0" : "", number_, "-", pass, ending);
+    std::ofstream file(path);
+    if (!(file << text)) LogWarning("the graph could not be written to ", path);
+  }
+
+ private:
+  const std::string folder_;
+  int number_ = 1;
+};
+
+// Computes a node outside of any step, with plain kernels.
+StatusOr<std::vector<Tensor>> EvaluateNode(const Node& node, const std::vector<Tensor>& inputs,
+                                           const Device& device) {
+  std::vector<ValueInfo> input_infos, output_infos;
+  for (const Tensor& input : inputs)
+    input_infos.push_back({.dtype = input.dtype(), .shape = input.shape(), .constant = &input});
+  for (int i = 0; i < node.num_outputs(); ++i)
+    output_infos.push_back({.dtype = node.output(i).dtype, .shape = node.output(i).shape});
+  const KernelOptions options{.reference = true};
+  std::string_view chosen;
+  const KernelRequest request{node, input_infos, output_infos, options, nullptr};
+  CARILLON_ASSIGN_OR_RETURN(const std::unique_ptr<Kernel> kernel,
+                            device.kernels->Make(request, &chosen));
+  if (kernel->traits().is_async) return Unimplemented("node ", node.Describe(), " may wait");
+  std::vector<Tensor> ins = inputs, outs(static_cast<size_t>(node.num_outputs()));
+  std::vector<Tensor*> in_pointers, out_pointers;
+  for (Tensor& tensor : ins) in_pointers.push_back(&tensor);
+  for (Tensor& tensor : outs) out_pointers.push_back(&tensor);
+  std::vector<char> scratch(kernel->traits().scratch_bytes + kTensorAlignment);
+  const KernelContext::Frame frame{
+      .node = &node,
+      .traits = &kernel->traits(),
+      .inputs = in_pointers.data(),
+      .outputs = out_pointers.data(),
+      .scratch = scratch.data() + kTensorAlignment -
+                 reinterpret_cast<uintptr_t>(scratch.data()) % kTensorAlignment,
+      .num_inputs = static_cast<int>(ins.size()),
+      .num_outputs = static_cast<int>(outs.size())};
+  CancellationSource cancellation;
+  const StepServices services{.allocator = HostAllocator(), .cancellation = &cancellation};
+  KernelContext context(services, frame);
+  CARILLON_RETURN_IF_ERROR(kernel->Run(context));
+  return outs;
+}
+
+}  // namespace
+
+StatusOr<std::unique_ptr<Executable>> Executable::Make(const NodeGraph& graph,
+                                                       const Signature& signature,
+                                                       std::shared_ptr<Device> device,
+                                                       ResourceStore* session_state,
+                                                       const SpecializeOptions& options) {
+  GraphDump dump(options.dump_folder);
+  CARILLON_ASSIGN_OR_RETURN(std::unique_ptr<NodeGraph> work, PruneToSignature(graph, signature));
+  dump.Write("prune", *work);
+  CARILLON_RETURN_IF_ERROR(PlaceOn(*work, *device, options.allow_soft_placement));
+  CARILLON_RETURN_IF_ERROR(ReadReferences(work.get()));
+  CARILLON_RETURN_IF_ERROR(InferAllShapes(work.get()));
+  dump.Write("infer-shapes", *work);
+  if (options.optimize) {
+    CARILLON_RETURN_IF_ERROR(
+        FoldConstants(work.get(), [&](const Node& node, const std::vector<Tensor>& inputs) {
+          return EvaluateNode(node, inputs, *device);
+        }));
+    dump.Write("fold-constants", *work);
+    CARILLON_RETURN_IF_ERROR(Simplify(work.get()));
+    dump.Write("simplify", *work);
+    CARILLON_RETURN_IF_ERROR(MergeCommonSubexpressions(work.get()));
+    dump.Write("common-subexpressions", *work);
+  }
+  std::unique_ptr<Executable> executable(new Executable);
+  executable->device_ = std::move(device);
+  CARILLON_ASSIGN_OR_RETURN(executable->program_, Lower(std::move(work), *executable->device_,
+                                                        session_state, options.lowering));
+  dump.Write("program", ".txt", executable->program_->ToString());
+  executable->executor_ =
+      executable->program_->straight_line
+          ? MakeStraightLineExecutor(*executable->program_, *executable->device_)
+          : MakeDataflowExecutor(*executable->program_, *executable->device_);
+  return executable;
+}
+
+}  // namespace carillon

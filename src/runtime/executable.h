@@ -1,0 +1,41 @@
+// Executable: a signature of a graph, specialised, lowered and ready to run.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "graph/passes/pass.h"
+#include "runtime/device.h"
+#include "runtime/executor.h"
+#include "runtime/lowering.h"
+
+namespace carillon {
+
+struct SpecializeOptions {
+  LoweringOptions lowering;
+  bool optimize = true;
+  bool allow_soft_placement = false;
+  std::string dump_folder;  // see SessionOptions::dump_graphs
+};
+
+class Executable {
+ public:
+  // Prunes, infers, folds, merges, fuses, lowers. Errors are the user's graph's, and name the node.
+  static StatusOr<std::unique_ptr<Executable>> Make(const NodeGraph& graph,
+                                                    const Signature& signature,
+                                                    std::shared_ptr<Device> device,
+                                                    ResourceStore* session_state,
+                                                    const SpecializeOptions& options);
+  Status Run(const StepArgs& args, std::vector<Tensor>* fetches) {
+    return executor_->Run(args, fetches);
+  }
+  const Program& program() const { return *program_; }
+
+ private:
+  Executable() = default;
+  std::shared_ptr<Device> device_;
+  std::unique_ptr<Program> program_;
+  std::unique_ptr<Executor> executor_;
+};
+
+}  // namespace carillon

@@ -1,0 +1,149 @@
+// Runs the instructions of a straight-line program in order, on the calling thread. Kernels use all
+// threads inside.
+#include <algorithm>
+#include <exception>
+
+#include "absl/strings/str_join.h"
+#include "base/strings.h"
+#include "base/throw.h"
+#include "runtime/executor.h"
+#include "runtime/step.h"
+
+namespace carillon {
+namespace {
+
+class StraightLineExecutor final : public Executor {
+ public:
+  StraightLineExecutor(const Program& program, const Device& device)
+      : program_(program), device_(device) {}
+
+  Status Run(const StepArgs& args, std::vector<Tensor>* fetches) override {
+    std::unique_ptr<StepState> state = TakeState();
+    if (state == nullptr)
+      return ResourceExhausted("no memory for a step: its plan needs ", program_.arena_bytes,
+                               " bytes");
+    Status status = RunInstructions(args, *state);
+    if (status.ok()) {
+      fetches->resize(program_.fetches.size());
+      for (size_t i = 0; i < program_.fetches.size(); ++i) Fetch(*state, i, &(*fetches)[i]);
+      if (!state->resources().empty()) state->resources().ClearAll();
+      for (const int slot : program_.feeds) {
+        if (slot >= 0) state->slots()[static_cast<size_t>(slot)] = Tensor();
+      }
+    } else {
+      state->Reset(program_);
+    }
+    ReturnState(std::move(state));
+    return status;
+  }
+
+ private:
+  Status RunInstructions(const StepArgs& args, StepState& state) {
+    for (size_t i = 0; i < program_.feeds.size(); ++i) {
+      if (program_.feeds[i] >= 0)
+        state.slots()[static_cast<size_t>(program_.feeds[i])] = args.feeds[i];
+    }
+    const StepServices services{.step_id = args.step_id,
+                                .allocator = device_.allocator.get(),
+                                .resources = args.resources,
+                                .step_resources = &state.resources(),
+                                .cancellation = args.cancellation,
+                                .rendezvous = args.rendezvous};
+    size_t i = 0;
+    const size_t n = program_.instructions.size();
+    try {
+      for (; i < n; ++i) {
+        const Instruction& instruction = program_.instructions[i];
+        if (args.cancellation->IsCancelled()) [[unlikely]]
+          return args.cancellation->reason();
+        KernelContext context(services, state.frame(i));
+        const int64_t start = args.trace == nullptr ? 0 : NowNanoseconds();
+        const Status status = instruction.kernel->Run(context);
+        if (!status.ok()) [[unlikely]]
+          return DescribeKernelError(status, instruction, state.frame(i), device_);
+        if (args.trace != nullptr) [[unlikely]]
+          Record(args.trace, instruction, state, start);
+        for (const int slot : instruction.release)
+          state.slots()[static_cast<size_t>(slot)] = Tensor();
+      }
+    } catch (...) {
+      return DescribeKernelError(StatusFromException(std::current_exception()),
+                                 program_.instructions[i], state.frame(i), device_);
+    }
+    return absl::OkStatus();
+  }
+
+  static void Record(StepTrace* trace, const Instruction& instruction, StepState& state,
+                     int64_t start) {
+    KernelTiming timing{.node = instruction.node->name(),
+                        .op = instruction.node->op(),
+                        .kernel = instruction.kernel_name,
+                        .start_ns = start,
+                        .end_ns = NowNanoseconds()};
+    for (const int slot : instruction.outputs)
+      timing.output_bytes +=
+          static_cast<int64_t>(state.slots()[static_cast<size_t>(slot)].num_bytes());
+    trace->kernels.push_back(timing);
+  }
+
+  // A fetch leaves the step. The last fetch of a slot takes the tensor, earlier ones share it;
+  // constants and feeds stay.
+  void Fetch(StepState& state, size_t i, Tensor* result) {
+    Tensor& slot = state.slots()[static_cast<size_t>(program_.fetches[i])];
+    *result = slot.IsTransient() ? slot.Clone() : slot;
+    const bool again =
+        std::find(program_.fetches.begin() + static_cast<int64_t>(i) + 1, program_.fetches.end(),
+                  program_.fetches[i]) != program_.fetches.end();
+    if (!again && !IsConstant(program_.fetches[i])) slot = Tensor();
+  }
+
+  bool IsConstant(int slot) const {
+    return std::any_of(program_.constants.begin(), program_.constants.end(),
+                       [&](const auto& constant) { return constant.first == slot; });
+  }
+
+  std::unique_ptr<StepState> TakeState() {
+    {
+      std::lock_guard lock(mutex_);
+      if (!idle_.empty()) {
+        std::unique_ptr<StepState> state = std::move(idle_.back());
+        idle_.pop_back();
+        return state;
+      }
+    }
+    return StepState::Make(program_, device_.allocator.get());
+  }
+
+  void ReturnState(std::unique_ptr<StepState> state) {
+    std::lock_guard lock(mutex_);
+    idle_.push_back(std::move(state));
+  }
+
+  const Program& program_;
+  const Device& device_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<StepState>> idle_;  // under mutex_
+};
+
+}  // namespace
+
+std::unique_ptr<Executor> MakeStraightLineExecutor(const Program& program, const Device& device) {
+  return std::make_unique<StraightLineExecutor>(program, device);
+}
+
+Status DescribeKernelError(const Status& status, const Instruction& instruction,
+                           const KernelContext::Frame& frame, const Device& device) {
+  std::string inputs;
+  for (int i = 0; i < frame.num_inputs; ++i) {
+    const Tensor* input = frame.inputs[i];
+    StrAppend(&inputs, i == 0 ? "" : ", ",
+              input == nullptr || !input->has_value()
+                  ? std::string("(none)")
+                  : StrCat(DTypeName(input->dtype()), input->shape().ToString()));
+  }
+  return Status(status.code(), StrCat(status.message(), "\n\t [[{{node ", instruction.node->name(),
+                                      "}}]] op ", instruction.node->op(), " on ", device.name,
+                                      frame.num_inputs == 0 ? "" : StrCat(", inputs ", inputs)));
+}
+
+}  // namespace carillon
