@@ -1,0 +1,173 @@
+#include "runtime/local_session.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "base/logging.h"
+#include "base/parallel.h"
+#include "base/strings.h"
+
+namespace carillon {
+
+LocalSession::LocalSession(const NodeGraph& graph, std::shared_ptr<Device> device,
+                           ResourceStore* resources, const SessionOptions& options)
+    : graph_(graph),
+      device_(std::move(device)),
+      resources_(resources),
+      options_(options),
+      threads_(options.threads > 0
+                   ? options.threads
+                   : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))) {}
+
+LocalSession::~LocalSession() { Close(); }
+
+StatusOr<std::shared_ptr<PreparedRun>> LocalSession::Prepare(const std::vector<Endpoint>& feeds,
+                                                             const std::vector<Endpoint>& fetches,
+                                                             const std::vector<Node*>& targets) {
+  std::vector<int64_t> key;
+  key.reserve(2 * (feeds.size() + fetches.size()) + targets.size() + 2);
+  for (const Endpoint& feed : feeds) key.insert(key.end(), {feed.node->id(), feed.index});
+  key.push_back(-1);
+  for (const Endpoint& fetch : fetches) key.insert(key.end(), {fetch.node->id(), fetch.index});
+  key.push_back(-1);
+  for (const Node* target : targets) key.push_back(target->id());
+  std::lock_guard lock(mutex_);
+  std::shared_ptr<PreparedRun>& run = prepared_[key];
+  if (run == nullptr) {
+    for (size_t i = 0; i < feeds.size(); ++i) {
+      if (std::find(feeds.begin(), feeds.begin() + static_cast<int64_t>(i), feeds[i]) !=
+          feeds.begin() + static_cast<int64_t>(i)) {
+        prepared_.erase(key);
+        return InvalidArgument("'", feeds[i].node->name(), ":", feeds[i].index, "' is fed twice");
+      }
+    }
+    run = std::make_shared<PreparedRun>(feeds, fetches, targets);
+  }
+  return run;
+}
+
+Status LocalSession::CheckFeeds(const PreparedRun& run, std::span<const Tensor> feeds) const {
+  if (feeds.size() != run.feeds_.size())
+    return InvalidArgument(feeds.size(), " tensors are fed but ", run.feeds_.size(),
+                           " are expected");
+  for (size_t i = 0; i < feeds.size(); ++i) {
+    const Endpoint& to = run.feeds_[i];
+    const OutputInfo& wanted = to.node->output(to.index);
+    if (feeds[i].dtype() != wanted.dtype) {
+      return InvalidArgument("'", to.node->name(), ":", to.index, "' takes ",
+                             DTypeName(wanted.dtype), " but is fed ",
+                             feeds[i].has_value() ? DTypeName(feeds[i].dtype()) : "nothing",
+                             "\n\t [[{{node ", to.node->name(), "}}]]");
+    }
+    if (!wanted.shape.IsCompatibleWith(feeds[i].shape())) {
+      return InvalidArgument("'", to.node->name(), ":", to.index, "' has shape ",
+                             wanted.shape.ToString(), " and cannot be fed a tensor of shape ",
+                             feeds[i].shape().ToString(), "\n\t [[{{node ", to.node->name(),
+                             "}}]]");
+    }
+  }
+  return absl::OkStatus();
+}
+
+StatusOr<std::shared_ptr<Executable>> LocalSession::Find(PreparedRun& run,
+                                                         std::span<const Tensor> feeds) {
+  std::lock_guard lock(run.mutex_);  // held while an Executable is made, so that it is made once
+  for (auto& entry : run.executables_) {
+    if (entry.any_shape ||
+        std::ranges::equal(entry.shapes, feeds, [](const Shape& shape, const Tensor& feed) {
+          return shape == feed.shape();
+        })) {
+      return entry.executable;
+    }
+  }
+  const bool any_shape = run.executables_.size() >= kMaxSpecialisations;
+  Signature signature{.feeds = run.feeds_, .fetches = run.fetches_, .targets = run.targets_};
+  PreparedRun::Specialised made{.any_shape = any_shape};
+  for (size_t i = 0; i < feeds.size(); ++i) {
+    made.shapes.push_back(feeds[i].shape());
+    const Endpoint& to = run.feeds_[i];
+    signature.feed_shapes.push_back(any_shape ? to.node->output(to.index).shape
+                                              : PartialShape(feeds[i].shape()));
+  }
+  SpecializeOptions options{.optimize = options_.optimize,
+                            .allow_soft_placement = options_.allow_soft_placement,
+                            .dump_folder = options_.dump_graphs};
+  options.lowering.kernels = {.threads = threads_,
+                              .exact = options_.exact,
+                              .measure = options_.measure,
+                              .reference = options_.reference_kernels};
+  if (options_.log_kernels)
+    options.lowering.log_choice = [](const std::string& choice) { LogInfo("kernel for ", choice); };
+  CARILLON_ASSIGN_OR_RETURN(made.executable,
+                            Executable::Make(graph_, signature, device_, &state_, options));
+  run.executables_.push_back(made);
+  return made.executable;
+}
+
+Status LocalSession::Enter(CancellationSource* step) {
+  std::lock_guard lock(mutex_);
+  if (closed_) return FailedPrecondition("the session has been closed");
+  running_.insert(step);
+  return absl::OkStatus();
+}
+
+void LocalSession::Leave(CancellationSource* step) {
+  std::lock_guard lock(mutex_);
+  running_.erase(step);
+  step_left_.notify_all();
+}
+
+Status LocalSession::Run(PreparedRun& run, std::span<const Tensor> feeds, const RunOptions& options,
+                         std::vector<Tensor>* fetches, RunMetadata* metadata) {
+  CARILLON_RETURN_IF_ERROR(CheckFeeds(run, feeds));
+  CancellationSource cancellation;
+  CARILLON_RETURN_IF_ERROR(Enter(&cancellation));
+  uint64_t deadline = 0;
+  if (options.timeout.count() > 0) {
+    deadline = timer_.Add(DeadlineTimer::Clock::now() + options.timeout, [&] {
+      cancellation.Cancel(absl::DeadlineExceededError(
+          StrCat("the step did not end within its timeout of ", options.timeout.count(), " ms")));
+    });
+  }
+  SetKernelThreads(threads_);
+  StepTrace trace{.device = device_->name};
+  Status status;
+  StatusOr<std::shared_ptr<Executable>> executable = Find(run, feeds);
+  if (executable.ok()) {
+    status = (*executable)
+                 ->Run({.step_id = next_step_.fetch_add(1, std::memory_order_relaxed),
+                        .feeds = feeds,
+                        .resources = resources_,
+                        .cancellation = &cancellation,
+                        .trace = options.trace && metadata != nullptr ? &trace : nullptr},
+                       fetches);
+  } else {
+    status = executable.status();
+  }
+  if (deadline != 0) timer_.Remove(deadline);
+  Leave(&cancellation);
+  if (metadata != nullptr && options.trace) {
+    metadata->device = trace.device;
+    for (const KernelTiming& timing : trace.kernels) {
+      metadata->nodes.push_back({.node = std::string(timing.node),
+                                 .op = std::string(timing.op),
+                                 .kernel = std::string(timing.kernel),
+                                 .start_ns = timing.start_ns,
+                                 .end_ns = timing.end_ns,
+                                 .output_bytes = timing.output_bytes});
+    }
+  }
+  return status;
+}
+
+void LocalSession::Close() {
+  std::unique_lock lock(mutex_);
+  closed_ = true;
+  // Callbacks of a cancelled step may take their time, but the step itself cannot leave while we
+  // hold the lock: its source stays valid.
+  for (CancellationSource* step : running_)
+    step->Cancel(absl::CancelledError("the session was closed while the step ran"));
+  step_left_.wait(lock, [&] { return running_.empty(); });
+}
+
+}  // namespace carillon

@@ -1,0 +1,90 @@
+// LocalSession: steps of one graph on the devices of this process. The public Session and the
+// server's sessions are thin over it.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "carillon/session.h"
+#include "runtime/cancellation.h"
+#include "runtime/deadline.h"
+#include "runtime/executable.h"
+#include "runtime/resource_store.h"
+
+namespace carillon {
+
+// One (feeds, fetches, targets) of a session. Holds an Executable for each combination of feed
+// shapes that came up; when there are many, one for all.
+class PreparedRun {
+ public:
+  PreparedRun(std::vector<Endpoint> feeds, std::vector<Endpoint> fetches,
+              std::vector<Node*> targets)
+      : feeds_(std::move(feeds)), fetches_(std::move(fetches)), targets_(std::move(targets)) {}
+  const std::vector<Endpoint>& feeds() const { return feeds_; }
+  const std::vector<Endpoint>& fetches() const { return fetches_; }
+
+ private:
+  friend class LocalSession;
+  struct Specialised {
+    std::vector<Shape> shapes;  // empty for the one that takes any
+    bool any_shape = false;
+    std::shared_ptr<Executable> executable;
+  };
+  const std::vector<Endpoint> feeds_;
+  const std::vector<Endpoint> fetches_;
+  const std::vector<Node*> targets_;
+  std::mutex mutex_;
+  std::vector<Specialised> executables_;  // under mutex_
+};
+
+// Thread-safe. The graph may grow between runs.
+class LocalSession {
+ public:
+  // `graph` and `resources` must outlive the session.
+  LocalSession(const NodeGraph& graph, std::shared_ptr<Device> device, ResourceStore* resources,
+               const SessionOptions& options);
+  ~LocalSession();
+
+  // Found or made; the same lists give the same object. InvalidArgument for a feed given twice.
+  StatusOr<std::shared_ptr<PreparedRun>> Prepare(const std::vector<Endpoint>& feeds,
+                                                 const std::vector<Endpoint>& fetches,
+                                                 const std::vector<Node*>& targets);
+  Status Run(PreparedRun& run, std::span<const Tensor> feeds, const RunOptions& options,
+             std::vector<Tensor>* fetches, RunMetadata* metadata);
+
+  // Cancels what runs and waits for it; later runs are FailedPrecondition.
+  void Close();
+  const Device& device() const { return *device_; }
+
+ private:
+  // More feed shapes than this and a signature gets one Executable for all shapes.
+  static constexpr size_t kMaxSpecialisations = 8;
+
+  StatusOr<std::shared_ptr<Executable>> Find(PreparedRun& run, std::span<const Tensor> feeds);
+  Status CheckFeeds(const PreparedRun& run, std::span<const Tensor> feeds) const;
+  Status Enter(CancellationSource* step);
+  void Leave(CancellationSource* step);
+
+  const NodeGraph& graph_;
+  const std::shared_ptr<Device> device_;
+  ResourceStore* const resources_;
+  const SessionOptions options_;
+  int threads_;
+  MapResourceStore state_;  // what stateful kernels keep between steps
+  DeadlineTimer timer_;
+  std::atomic<int64_t> next_step_{1};
+
+  std::mutex mutex_;
+  std::condition_variable step_left_;
+  std::map<std::vector<int64_t>, std::shared_ptr<PreparedRun>> prepared_;  // under mutex_
+  std::set<CancellationSource*> running_;                                  // under mutex_
+  bool closed_ = false;                                                    // under mutex_
+};
+
+}  // namespace carillon

@@ -1,0 +1,119 @@
+#include "carillon/session.h"
+
+#include "base/throw.h"
+#include "runtime/local_session.h"
+
+namespace carillon {
+namespace {
+
+constexpr const char* kLocalTask = "/job:localhost/replica:0/task:0";
+
+Endpoint EndpointOf(const Graph& graph, const Output& output) {
+  if (!output.valid())
+    Throw(InvalidArgument("an Output that refers to nothing was given to a session"));
+  if (&output.graph() != &graph) {
+    Throw(InvalidArgument(
+        "'", output.name(), "' is of another graph than the session's",
+        graph.nodes().nodes().empty()
+            ? ""
+            : ", which holds '" + graph.nodes().nodes().front()->name() + "' and others"));
+  }
+  return {output.node(), output.index()};
+}
+
+std::vector<Endpoint> EndpointsOf(const Graph& graph, const std::vector<Output>& outputs) {
+  std::vector<Endpoint> endpoints;
+  endpoints.reserve(outputs.size());
+  for (const Output& output : outputs) endpoints.push_back(EndpointOf(graph, output));
+  return endpoints;
+}
+
+std::vector<Node*> NodesOf(const Graph& graph, const std::vector<Operation>& ops) {
+  std::vector<Node*> nodes;
+  nodes.reserve(ops.size());
+  for (const Operation& op : ops) {
+    if (!op.valid())
+      Throw(InvalidArgument("an Operation that refers to nothing was given to a session"));
+    if (&op.graph() != &graph)
+      Throw(InvalidArgument("operation '", op.name(), "' is of another graph than the session's"));
+    nodes.push_back(op.node());
+  }
+  return nodes;
+}
+
+}  // namespace
+
+struct Session::State {
+  State(Graph& graph_in, const SessionOptions& options)
+      : graph(graph_in),
+        device(MakeCpuDevice(kLocalTask, {.limit_bytes = options.memory_limit_bytes})),
+        session(graph.nodes(), device, &resources, options) {}
+  Graph& graph;
+  std::shared_ptr<Device> device;
+  MapResourceStore resources;
+  LocalSession session;
+};
+
+struct Callable::State {
+  LocalSession* session;
+  std::shared_ptr<PreparedRun> run;
+};
+
+void Callable::Run(const std::vector<Tensor>& feeds, std::vector<Tensor>* fetches,
+                   const RunOptions& options) const {
+  if (state_ == nullptr) Throw(FailedPrecondition("the Callable was not made by a session"));
+  ThrowIfError(state_->session->Run(*state_->run, feeds, options, fetches, nullptr));
+}
+
+std::vector<Tensor> Callable::operator()(const std::vector<Tensor>& feeds,
+                                         const RunOptions& options) const {
+  std::vector<Tensor> fetches;
+  Run(feeds, &fetches, options);
+  return fetches;
+}
+
+Session::Session(Graph& graph, const SessionOptions& options)
+    : state_(std::make_unique<State>(graph, options)) {}
+Session::~Session() = default;
+
+std::vector<Tensor> Session::Run(const std::vector<Output>& fetches, const Feeds& feeds,
+                                 const std::vector<Operation>& targets, const RunOptions& options,
+                                 RunMetadata* metadata) {
+  std::vector<Endpoint> feed_points;
+  std::vector<Tensor> feed_values;
+  feed_points.reserve(feeds.size());
+  feed_values.reserve(feeds.size());
+  for (const auto& [output, value] : feeds) {
+    feed_points.push_back(EndpointOf(state_->graph, output));
+    feed_values.push_back(value);
+  }
+  const auto run = ValueOrThrow(state_->session.Prepare(
+      feed_points, EndpointsOf(state_->graph, fetches), NodesOf(state_->graph, targets)));
+  std::vector<Tensor> results;
+  ThrowIfError(state_->session.Run(*run, feed_values, options, &results, metadata));
+  return results;
+}
+
+Tensor Session::Run(const Output& fetch, const Feeds& feeds) {
+  return Run(std::vector<Output>{fetch}, feeds)[0];
+}
+
+void Session::Run(const Operation& target, const Feeds& feeds) {
+  Run(std::vector<Output>{}, feeds, {target});
+}
+
+Callable Session::MakeCallable(const std::vector<Output>& feeds, const std::vector<Output>& fetches,
+                               const std::vector<Operation>& targets) {
+  Callable callable;
+  callable.state_ = std::make_shared<Callable::State>(Callable::State{
+      &state_->session, ValueOrThrow(state_->session.Prepare(EndpointsOf(state_->graph, feeds),
+                                                             EndpointsOf(state_->graph, fetches),
+                                                             NodesOf(state_->graph, targets)))});
+  return callable;
+}
+
+void Session::Close() { state_->session.Close(); }
+int64_t Session::bytes_in_use() const { return state_->device->allocator->stats().bytes_in_use; }
+int64_t Session::peak_bytes() const { return state_->device->allocator->stats().peak_bytes; }
+
+}  // namespace carillon
