@@ -1,0 +1,50 @@
+# `make` builds, `make help` lists the rest. The work is done by the presets of CMakePresets.json.
+JOBS ?= $(shell nproc)
+SOURCES = $(shell find bench examples include src tests \( -name '*.cc' -o -name '*.h' -o -name '*.cu' \))
+CLANG_FORMAT ?= clang-format-14
+
+.PHONY: build packages demo test bench conformance asan tsan install format format-check layers help
+.DEFAULT_GOAL := build
+
+build: packages          ## build into build/, programs in build/bin/; installs missing packages first
+	@cmake --preset default >build/configure.log || { cat build/configure.log; exit 1; }
+	@cmake --build --preset default -j $(JOBS)
+
+packages:                ## install the Debian packages of tools/packages.txt that are missing
+	@tools/install_packages
+	@mkdir -p build
+
+demo: build              ## train a small CNN on the embedded digits, in under a minute
+	@build/bin/mnist_cnn --demo
+
+test: build              ## run all tests
+	@ctest --preset default -j $(JOBS)
+
+conformance: build       ## compare every op with TensorFlow, in a virtual environment under build/
+	@tests/conformance/run.py --jobs $(JOBS)
+
+bench: build             ## measure against TensorFlow and PyTorch: bench/run
+	@bench/run
+
+asan: packages           ## run the unit tests under AddressSanitizer and UndefinedBehaviorSanitizer
+tsan: packages           ## run the unit tests under ThreadSanitizer
+asan tsan:
+	@mkdir -p build/$@
+	@cmake --preset $@ >build/$@/configure.log || { cat build/$@/configure.log; exit 1; }
+	@cmake --build --preset $@ -j $(JOBS) --target unit_tests
+	@ctest --preset $@ -j $(JOBS)
+
+install: build           ## install under PREFIX (default /usr/local), for find_package(Carillon)
+	@cmake --install build $(if $(PREFIX),--prefix $(PREFIX))
+
+format: packages         ## format the C++ sources in place
+	@$(CLANG_FORMAT) -i $(SOURCES)
+
+format-check: packages   ## fail when a source is not formatted
+	@$(CLANG_FORMAT) --dry-run --Werror $(SOURCES)
+
+layers:                  ## fail when a folder includes one that stands above it in the layers
+	@tools/check_layers
+
+help:                    ## this list
+	@awk -F ':.*## ' '/^[a-z -]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile

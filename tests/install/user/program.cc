@@ -1,0 +1,9 @@
+// A user's program: all that it knows of Carillon is what find_package(Carillon) gives.
+#include <carillon/tensor.h>
+#include <cstdio>
+
+int main() {
+  const carillon::Tensor t = carillon::Tensor::FromVector<float>({1, 2, 3, 4}, {2, 2});
+  std::printf("%s\n", t.ToString().c_str());
+  return t.num_elements() == 4 ? 0 : 1;
+}
