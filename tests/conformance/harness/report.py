@@ -1,0 +1,73 @@
+"""Failures as they come, and the table at the end."""
+
+import collections
+
+
+class Report:
+    def __init__(self, show):
+        self.show = show  # failures printed for one op
+        self.results = []
+        self.other_failures = collections.Counter()  # what -> number
+        self.notes = []
+
+    @property
+    def failed(self):
+        return any(result.failures for result in self.results) or any(self.other_failures.values())
+
+    def add(self, result):
+        self.results.append(result)
+        for failure in result.failures[: self.show]:
+            print(f"FAILED {result.family}: {failure.case} ({failure.check})\n{failure.text}\n", flush=True)
+        if len(result.failures) > self.show:
+            print(f"       {result.op}: {len(result.failures) - self.show} more failures\n", flush=True)
+
+    def _add_failures(self, what, failures):
+        self.other_failures[what] += len(failures)
+        for failure in failures:
+            print(f"FAILED {what}: {failure}", flush=True)
+
+    def add_specs(self, count, failures):
+        self._add_failures("op specs", failures)
+        self.notes.append(f"op specs: {count} compared with TensorFlow's registry")
+
+    def add_descriptors(self, comparison):
+        self._add_failures("descriptors", comparison.failures)
+        self.notes.append(f"descriptors: {comparison.messages} messages, {comparison.fields} fields compared with the wheel's")
+        if comparison.unknown:
+            self.notes.append(f"descriptors: not in the wheel, so not compared: {', '.join(comparison.unknown)}")
+
+    def add_coverage(self, specs, descriptions, left_out):
+        """Every op of our specs has a case or a reason."""
+        covered = {op for d in descriptions for op in d.ops}
+        self._add_failures("coverage", [f"{op}: no table describes it" for op in sorted(set(specs) - covered - set(left_out))])
+        self._add_failures("coverage", [f"{op}: described, but we have no such op" for op in sorted(covered - set(specs))])
+        by_reason = collections.defaultdict(list)
+        for op, why in left_out.items():
+            if op in specs and op not in covered:
+                by_reason[why].append(op)
+        for why, ops in by_reason.items():
+            self.notes.append(f"left out ({why}): {', '.join(sorted(ops))}")
+
+    def print_table(self, seconds):
+        rows = collections.defaultdict(collections.Counter)
+        for result in self.results:
+            for row in (rows[result.family], rows["total"]):
+                row["ops"] += 1
+                row["failures"] += len(result.failures)
+                row["failing ops"] += bool(result.failures)
+                row.update(result.counts)
+        columns = ["ops", "values", "gradients", "own_gradients", "failing ops", "failures"]
+        if rows:
+            total = rows.pop("total")
+            print(f"\n{'family':<14}" + "".join(f"{column:>15}" for column in columns))
+            for family, row in [*sorted(rows.items()), ("total", total)]:
+                print(f"{family:<14}" + "".join(f"{row[column]:>15}" for column in columns))
+            failing = sorted(result.op for result in self.results if result.failures)
+            if failing:
+                print(f"failing: {', '.join(failing)}")
+        for note in self.notes:
+            print(note)
+        for what, count in self.other_failures.items():
+            if count:
+                print(f"{what}: {count} failures")
+        print(f"{'FAILED' if self.failed else 'passed'} in {seconds:.0f} s")
