@@ -1,6 +1,7 @@
 // A user's program: all that it knows of Carillon is what find_package(Carillon) gives.
-#include <carillon/tensor.h>
 #include <cstdio>
+
+#include <carillon/tensor.h>
 
 int main() {
   const carillon::Tensor t = carillon::Tensor::FromVector<float>({1, 2, 3, 4}, {2, 2});
