@@ -67,7 +67,7 @@ def main():
 
     with quiet():
         import tensorflow  # noqa: F401
-    from harness import cases, descriptors, notation, pool, report, specs
+    from harness import cases, descriptors, harness_test, notation, pool, report, specs
 
     started = time.monotonic()
     print(f"seed {arguments.seed}", flush=True)
@@ -80,6 +80,8 @@ def main():
         sys.exit("run.py: no table describes that")
     everything = not (arguments.family or arguments.op)
 
+    if everything and harness_test.run():
+        sys.exit("run.py: the harness fails its own tests")
     outcome = report.Report(arguments.show)
     if "specs" in checks and everything:
         outcome.add_specs(*specs.check(program))

@@ -1,0 +1,3 @@
+import logging
+
+logging.getLogger("tensorflow").setLevel(logging.ERROR)  # it warns of every TensorFlow 1.x function

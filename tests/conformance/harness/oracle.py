@@ -8,6 +8,9 @@ import tensorflow as tf
 from harness import dtypes, graphs, notation
 
 tf1 = tf.compat.v1
+# Programs are written as for TensorFlow 1.x: Switch and Merge, reference variables.
+tf1.disable_control_flow_v2()
+tf1.disable_resource_variables()
 INVALID_ARGUMENT = 3
 
 
