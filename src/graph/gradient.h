@@ -1,16 +1,28 @@
 // How gradients are defined, one function an op, in gradients/FAMILY.cc.
 #pragma once
 
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <variant>
 #include <vector>
 
 #include "carillon/gradients.h"
 #include "carillon/graph.h"
 
 namespace carillon {
+
+// True when a gradient can flow through `value`: a floating dtype, or a handle whose gradient is
+// that of the variable behind it.
+bool IsTrainable(const Output& value);
+
+// A tensor shaped like `value` (like the variable behind it, for a handle) with every element
+// `element`. Dead where `value` is dead.
+Output FillLike(const Output& value, double element);
+
+// The sum of all; slices are concatenated when every part is slices, and made dense otherwise.
+// Empty when all parts are.
+Gradient SumGradients(const std::vector<Gradient>& parts);
 
 // What a gradient function sees: the node whose gradient is wanted, and the gradients that arrived
 // at its outputs. It builds graph with the public op functions (carillon/ops/*.h) and sets the
