@@ -8,8 +8,9 @@
 
 namespace carillon {
 
-BackwardPass::BackwardPass(Graph& graph, bool colocate, const std::vector<Output>& stop_gradients)
-    : graph_(graph), colocate_(colocate) {
+BackwardPass::BackwardPass(Graph& graph, bool colocate, const std::vector<Output>& stop_gradients,
+                           const GradTable& table)
+    : graph_(graph), colocate_(colocate), table_(table) {
   for (const Output& stop : stop_gradients) stops_.insert(KeyOf(stop));
 }
 
@@ -90,7 +91,7 @@ void BackwardPass::Differentiate(const Operation& op) {
   if (!any) return;
 
   bool known = false;
-  const GradFn gradient_of = AllGradients().Find(op.type(), &known);
+  const GradFn gradient_of = table_.Find(op.type(), &known);
   if (!known) {
     Throw(Unimplemented("op ", op.type(), " has no gradient, but node '", op.name(),
                         "' lies between the values to differentiate; pass its outputs as "

@@ -15,7 +15,8 @@ namespace carillon {
 // Adds the backward graph of one region: the graph outside of loops, or the body of one loop.
 class BackwardPass {
  public:
-  BackwardPass(Graph& graph, bool colocate, const std::vector<Output>& stop_gradients);
+  BackwardPass(Graph& graph, bool colocate, const std::vector<Output>& stop_gradients,
+               const GradTable& table = AllGradients());
 
   // For each x the sum of what arrives there when y_grads arrive at ys.
   std::vector<Gradient> Run(const std::vector<Output>& ys, const std::vector<Gradient>& y_grads,
@@ -37,6 +38,7 @@ class BackwardPass {
 
   Graph& graph_;
   const bool colocate_;
+  const GradTable& table_;
   std::set<Key> stops_;
   std::map<Key, std::vector<Gradient>> arrived_;
 };
