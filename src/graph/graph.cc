@@ -164,12 +164,17 @@ StatusOr<Node*> AddUnderScopes(Graph& graph, NodeInit init) {
   if (state.frozen)
     return FailedPrecondition("the graph is frozen: node '", init.name, "' (", init.op,
                               ") cannot be added");
-  init.name = state.nodes.UniqueName(StrCat(state.name_scope, init.name));
   for (auto layer = state.controls.rbegin(); layer != state.controls.rend() && !layer->clear;
        ++layer) {
     init.control_inputs.insert(init.control_inputs.end(), layer->before.begin(),
                                layer->before.end());
   }
+  if (state.context == nullptr) {
+    CARILLON_RETURN_IF_ERROR(CheckOutsideLoops(graph, init));
+  } else {
+    CARILLON_RETURN_IF_ERROR(CatchAsStatus([&] { state.context->Adopt(init); }));
+  }
+  init.name = state.nodes.UniqueName(StrCat(state.name_scope, init.name));
   // What a node reads already runs before it.
   std::erase_if(init.control_inputs, [&](const Node* before) {
     return std::ranges::any_of(init.inputs,
@@ -185,6 +190,7 @@ StatusOr<Node*> AddUnderScopes(Graph& graph, NodeInit init) {
     if (init.device.empty()) init.device = with->device();
   }
   CARILLON_ASSIGN_OR_RETURN(Node * node, state.nodes.Add(std::move(init)));
+  if (state.context != nullptr) state.context->AddOp(node);
   if (state.colocations.empty()) CARILLON_RETURN_IF_ERROR(ApplyDeviceScopes(state, node));
   return node;
 }

@@ -2,11 +2,14 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "carillon/graph.h"
+#include "graph/control_flow_context.h"
 #include "graph/node_graph.h"
 
 namespace carillon {
@@ -29,6 +32,9 @@ struct Graph::State {
   std::vector<DeviceLayer> devices;
   std::vector<ControlLayer> controls;
   std::vector<Node*> colocations;
+  ControlFlowContext* context = nullptr;  // the innermost branch or loop that is being built
+  std::vector<std::unique_ptr<ControlFlowContext>> contexts;
+  std::unordered_map<int, ControlFlowContext*> context_of;  // by node id; absent: outside of all
   std::map<std::string, std::vector<Output>> collections;
   std::map<std::string, int> used_scopes;  // how often a name scope was opened
   std::optional<int64_t> seed;
