@@ -1,4 +1,4 @@
-// Variable: the resource behind VariableV2 and VarHandleOp alike.
+// VariableResource: the resource behind VariableV2 and VarHandleOp alike.
 #pragma once
 
 #include <initializer_list>
@@ -20,9 +20,9 @@ namespace carillon {
 //   nobody else holds the memory (a new holder
 //      would need mutex_), and into a copy otherwise;
 //   3. several variables are locked in the order of their addresses (VariableLock).
-class Variable final : public Resource {
+class VariableResource final : public Resource {
  public:
-  Variable(DType dtype, std::string name) : dtype_(dtype), name_(std::move(name)) {}
+  VariableResource(DType dtype, std::string name) : dtype_(dtype), name_(std::move(name)) {}
 
   DType dtype() const { return dtype_; }
   const std::string& name() const { return name_; }
@@ -47,21 +47,21 @@ class Variable final : public Resource {
 // Holds one or several variables (the same one twice is fine) for an update.
 class VariableLock {
  public:
-  explicit VariableLock(std::initializer_list<Variable*> variables);
+  explicit VariableLock(std::initializer_list<VariableResource*> variables);
   ~VariableLock();
   VariableLock(const VariableLock&) = delete;
   VariableLock& operator=(const VariableLock&) = delete;
 
   // The value to read. FailedPrecondition when uninitialised.
-  StatusOr<const Tensor*> Readable(const Variable& variable) const;
+  StatusOr<const Tensor*> Readable(const VariableResource& variable) const;
   // The value to change in place: copied first when somebody else holds the memory.
   // FailedPrecondition when uninitialised.
-  StatusOr<Tensor*> Writable(Variable& variable, Allocator* allocator) const;
+  StatusOr<Tensor*> Writable(VariableResource& variable, Allocator* allocator) const;
   // Replaces the value.
-  void Set(Variable& variable, Tensor value) const { variable.value_ = std::move(value); }
+  void Set(VariableResource& variable, Tensor value) const { variable.value_ = std::move(value); }
 
  private:
-  absl::InlinedVector<Variable*, 4> locked_;  // sorted, unique
+  absl::InlinedVector<VariableResource*, 4> locked_;  // sorted, unique
 };
 
 }  // namespace carillon
