@@ -1,0 +1,207 @@
+#include "carillon/session.h"
+
+#include <gtest/gtest.h>
+#include <thread>
+
+#include "carillon/error.h"
+#include "carillon/op_builder.h"
+
+namespace carillon {
+namespace {
+
+Output Constant(Graph& g, const Tensor& value) {
+  return OpBuilder(g, "Const").Attr("value", value).Attr("dtype", value.dtype());
+}
+
+Output Placeholder(Graph& g, DType dtype, const PartialShape& shape,
+                   const char* name = "Placeholder") {
+  return OpBuilder(g, "Placeholder").Name(name).Attr("dtype", dtype).Attr("shape", shape);
+}
+
+Output Add(const Input& a, const Input& b) { return OpBuilder("AddV2").Arg(a).Arg(b); }
+
+// The error that `body` throws; Code::kOk when it throws none.
+template <typename Body>
+std::pair<Code, std::string> ErrorOf(Body&& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    return {error.code(), error.what()};
+  }
+  return {Code::kOk, ""};
+}
+
+TEST(Session, AddsWhatIsFed) {
+  Graph g;
+  const Output x = Placeholder(g, kFloat, {-1});
+  const Output y = Add(x, 1.0f);
+  Session session(g);
+  const Tensor result = session.Run(y, {{x, Tensor::FromVector<float>({1, 2, 3})}});
+  EXPECT_EQ(std::vector<float>(result.data<float>(), result.data<float>() + 3),
+            (std::vector<float>{2, 3, 4}));
+  EXPECT_EQ(session.Run(y, {{x, Tensor::FromVector<float>({5})}}).scalar<float>(), 6);
+}
+
+TEST(Session, FetchesAFeedAndTheSameThingTwice) {
+  Graph g;
+  const Output x = Placeholder(g, kFloat, {});
+  const Output y = Add(x, x);
+  Session session(g);
+  const auto results = session.Run({x, y, y, x}, {{x, Tensor::Scalar(3.0f)}});
+  ASSERT_EQ(results.size(), 4u);
+  EXPECT_EQ(results[0].scalar<float>(), 3);
+  EXPECT_EQ(results[1].scalar<float>(), 6);
+  EXPECT_EQ(results[2].scalar<float>(), 6);
+  EXPECT_EQ(results[3].scalar<float>(), 3);
+}
+
+TEST(Session, FeedsAnIntermediateTensor) {
+  Graph g;
+  const Output x = Placeholder(g, kFloat, {}, "x");
+  const Output y = Add(x, 1.0f);
+  const Output z = Add(y, 10.0f);
+  Session session(g);
+  EXPECT_EQ(session.Run(z, {{y, Tensor::Scalar(5.0f)}}).scalar<float>(), 15);
+  EXPECT_EQ(session.Run(z, {{x, Tensor::Scalar(5.0f)}}).scalar<float>(), 16);
+}
+
+TEST(Session, FetchesAConstantAgainAndAgain) {
+  Graph g;
+  const Output c = Constant(g, Tensor::Scalar(4));
+  Session session(g);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(session.Run(c).scalar<int32_t>(), 4);
+}
+
+TEST(Session, SeesOpsThatWereAddedAfterARun) {
+  Graph g;
+  const Output a = Constant(g, Tensor::Scalar(1.0f));
+  Session session(g);
+  EXPECT_EQ(session.Run(a).scalar<float>(), 1);
+  const Output b = Add(a, 1.0f);
+  EXPECT_EQ(session.Run(b).scalar<float>(), 2);
+}
+
+TEST(Session, NamesThePlaceholderThatWasNotFedAndWhoNeedsIt) {
+  Graph g;
+  const Output x = Placeholder(g, kFloat, {-1, 784}, "images");
+  const Output y = OpBuilder("Identity").Name("logits").Arg(x);
+  Session session(g);
+  const auto [code, message] = ErrorOf([&] { session.Run(y); });
+  EXPECT_EQ(code, Code::kInvalidArgument);
+  EXPECT_NE(message.find("'images'"), std::string::npos) << message;
+  EXPECT_NE(message.find("'logits:0'"), std::string::npos) << message;
+  EXPECT_NE(message.find("[[{{node images}}]]"), std::string::npos) << message;
+}
+
+TEST(Session, RefusesFeedsThatDoNotFit) {
+  Graph g;
+  const Output x = Placeholder(g, kFloat, {-1, 2}, "x");
+  const Output y = Add(x, 1.0f);
+  Session session(g);
+  EXPECT_EQ(ErrorOf([&] {
+              session.Run(y, {{x, Tensor::FromVector<float>({1, 2, 3})}});
+            }).first,
+            Code::kInvalidArgument);
+  EXPECT_EQ(ErrorOf([&] {
+              session.Run(y, {{x, Tensor(kInt32, {1, 2})}});
+            }).first,
+            Code::kInvalidArgument);
+  EXPECT_EQ(ErrorOf([&] {
+              session.Run(y, {{x, Tensor(kFloat, {1, 2})}, {x, Tensor(kFloat, {1, 2})}});
+            }).first,
+            Code::kInvalidArgument);
+  EXPECT_EQ(session.Run(y, {{x, Tensor::Full<float>({1, 2}, 1)}}).values<float>()[1], 2);
+}
+
+TEST(Session, RefusesTensorsOfAnotherGraphAndNamesBoth) {
+  Graph g, other;
+  OpBuilder(g, "Const").Name("mine").Attr("value", Tensor::Scalar(1)).Attr("dtype", kInt32).Build();
+  const Output theirs = OpBuilder(other, "Const")
+                            .Name("theirs")
+                            .Attr("value", Tensor::Scalar(1))
+                            .Attr("dtype", kInt32);
+  Session session(g);
+  const auto [code, message] = ErrorOf([&] { session.Run(theirs); });
+  EXPECT_EQ(code, Code::kInvalidArgument);
+  EXPECT_NE(message.find("theirs"), std::string::npos) << message;
+  EXPECT_NE(message.find("mine"), std::string::npos) << message;
+}
+
+TEST(Session, ManyFeedShapesShareOneExecutable) {
+  Graph g;
+  const Output x = Placeholder(g, kFloat, {-1});
+  const Output y = Add(Add(x, 1.0f), 1.0f);
+  Session session(g);
+  for (int64_t n = 0; n < 30; ++n) {
+    const Tensor result = session.Run(y, {{x, Tensor::Full<float>({n}, 1)}});
+    ASSERT_EQ(result.shape(), (Shape{n}));
+    for (const float value : result.values<float>()) EXPECT_EQ(value, 3);
+  }
+}
+
+TEST(Session, SeveralStepsRunAtOnce) {
+  Graph g;
+  const Output x = Placeholder(g, kFloat, {});
+  Output y = x;
+  for (int i = 0; i < 50; ++i) y = Add(y, x);
+  Session session(g, {.threads = 1});
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong{0};
+  for (int t = 1; t <= 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 50; ++i) {
+        if (session.Run(y, {{x, Tensor::Scalar(static_cast<float>(t))}}).scalar<float>() !=
+            51.0f * static_cast<float>(t))
+          ++wrong;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(Session, ACallableTakesFeedsByPosition) {
+  Graph g;
+  const Output a = Placeholder(g, kFloat, {}), b = Placeholder(g, kFloat, {});
+  const Output difference = OpBuilder("Sub").Arg(a).Arg(b);
+  Session session(g);
+  const Callable subtract = session.MakeCallable({a, b}, {difference});
+  EXPECT_EQ(subtract({Tensor::Scalar(5.0f), Tensor::Scalar(3.0f)})[0].scalar<float>(), 2);
+  EXPECT_EQ(ErrorOf([&] { subtract({Tensor::Scalar(5.0f)}); }).first, Code::kInvalidArgument);
+}
+
+TEST(Session, IsOverWhenClosed) {
+  Graph g;
+  const Output c = Constant(g, Tensor::Scalar(4));
+  Session session(g);
+  session.Close();
+  EXPECT_EQ(ErrorOf([&] { session.Run(c); }).first, Code::kFailedPrecondition);
+}
+
+TEST(Session, TracesEveryKernel) {
+  Graph g;
+  const Output x = Placeholder(g, kFloat, {});
+  const Output y = OpBuilder("AddV2").Name("sum").Arg(x).Arg(x);
+  Session session(g);
+  RunMetadata metadata;
+  session.Run({y}, {{x, Tensor::Scalar(1.0f)}}, {}, {.trace = true}, &metadata);
+  ASSERT_EQ(metadata.nodes.size(), 1u);
+  EXPECT_EQ(metadata.nodes[0].node, "sum");
+  EXPECT_EQ(metadata.nodes[0].op, "AddV2");
+  EXPECT_LE(metadata.nodes[0].start_ns, metadata.nodes[0].end_ns);
+}
+
+TEST(Session, AMemoryLimitIsAnErrorNotAnAbort) {
+  Graph g;
+  const Output x = Placeholder(g, kFloat, {-1});
+  const Output y = Add(x, 1.0f);
+  Session session(g, {.memory_limit_bytes = 1 << 20});
+  EXPECT_EQ(ErrorOf([&] {
+              session.Run(y, {{x, Tensor::Full<float>({1 << 20}, 0)}});
+            }).first,
+            Code::kResourceExhausted);
+  EXPECT_EQ(session.Run(y, {{x, Tensor::Full<float>({4}, 0)}}).num_elements(), 4);
+}
+
+}  // namespace
+}  // namespace carillon
