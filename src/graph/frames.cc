@@ -13,6 +13,10 @@ bool IsExit(const Node& node) { return node.op() == "Exit" || node.op() == "RefE
 bool IsNextIteration(const Node& node) {
   return node.op() == "NextIteration" || node.op() == "RefNextIteration";
 }
+bool IsControlFlow(const Node& node) {
+  return IsSwitch(node) || IsMerge(node) || IsEnter(node) || IsExit(node) ||
+         IsNextIteration(node) || node.op() == "LoopCond";
+}
 bool IsConstantEnter(const Node& node) { return IsEnter(node) && node.attr<bool>("is_constant"); }
 
 StatusOr<FrameMap> FrameMap::Make(const NodeGraph& graph) {

@@ -15,6 +15,8 @@ bool IsMerge(const Node& node);
 bool IsEnter(const Node& node);
 bool IsExit(const Node& node);
 bool IsNextIteration(const Node& node);
+// Any of these, and LoopCond: the node needs the dataflow executor.
+bool IsControlFlow(const Node& node);
 bool IsConstantEnter(const Node& node);  // its value is there in every iteration
 
 // One frame: the iterations of one loop, or (index 0) what is outside of all loops.

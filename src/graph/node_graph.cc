@@ -5,16 +5,13 @@
 #include "absl/strings/str_join.h"
 #include "base/strings.h"
 #include "base/throw.h"
+#include "graph/frames.h"
 #include "graph/node_check.h"
 #include "graph/shape_context.h"
 #include "graph/value_inference.h"
 
 namespace carillon {
 namespace {
-
-bool IsNextIteration(const Node& node) {
-  return node.op() == "NextIteration" || node.op() == "RefNextIteration";
-}
 
 bool MayHaveOpenInputs(const OpSpec& spec) {
   return spec.name == "Merge" || spec.name == "RefMerge";

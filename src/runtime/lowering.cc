@@ -6,17 +6,11 @@
 
 #include "absl/strings/str_join.h"
 #include "base/strings.h"
+#include "graph/frames.h"
 #include "runtime/memory_plan.h"
 
 namespace carillon {
 namespace {
-
-bool IsControlFlow(const std::string& op) {
-  static const auto* const kOps = new std::vector<std::string>{
-      "Switch", "RefSwitch", "Merge",         "RefMerge",         "Enter",    "RefEnter",
-      "Exit",   "RefExit",   "NextIteration", "RefNextIteration", "LoopCond", "_SwitchN"};
-  return std::ranges::find(*kOps, op) != kOps->end();
-}
 
 // Nodes that only order others.
 bool DoesNothing(const std::string& op) {
@@ -37,7 +31,7 @@ class Lowering {
   StatusOr<std::unique_ptr<Program>> Run() {
     CARILLON_ASSIGN_OR_RETURN(const std::vector<Node*> order, program_->graph->TopologicalOrder());
     program_->straight_line =
-        std::ranges::none_of(order, [](const Node* node) { return IsControlFlow(node->op()); });
+        std::ranges::none_of(order, [](const Node* node) { return IsControlFlow(*node); });
     position_.assign(program_->graph->nodes().size(), -1);
     for (Node* node : order) CARILLON_RETURN_IF_ERROR(LowerNode(node));
     for (const auto& [instruction, input, from] : open_) {

@@ -2,7 +2,9 @@
 #include <unordered_map>
 
 #include "base/strings.h"
+#include "graph/frames.h"
 #include "graph/passes/pass.h"
+#include "graph/passes/rewiring.h"
 
 namespace carillon {
 namespace {
@@ -13,9 +15,7 @@ bool MayMerge(const Node& node) {
   for (int i = 0; i < node.num_outputs(); ++i) {
     if (node.output(i).is_ref) return false;
   }
-  static const char* const kControlFlow[] = {"Switch",        "Merge",    "Enter",      "Exit",
-                                             "NextIteration", "LoopCond", "Placeholder"};
-  return std::ranges::find(kControlFlow, node.op()) == std::end(kControlFlow);
+  return !IsControlFlow(node) && node.op() != "Placeholder";
 }
 
 // Nodes with equal keys compute the same: op, inputs, control inputs, device and attributes.
@@ -51,20 +51,16 @@ bool SameAttrs(const Node& a, const Node& b) {
 Status MergeCommonSubexpressions(NodeGraph* graph) {
   CARILLON_ASSIGN_OR_RETURN(const std::vector<Node*> order, graph->TopologicalOrder());
   std::unordered_map<std::string, Node*> seen;
+  Rewiring rewiring(graph);
   for (Node* node : order) {
+    rewiring.Update(node);
     if (!MayMerge(*node)) continue;
     const auto [found, is_new] = seen.emplace(KeyOf(*node), node);
     if (is_new || !SameAttrs(*node, *found->second)) continue;
-    Node* first = found->second;
-    for (int i = 0; i < node->num_outputs(); ++i) graph->ReplaceUses({node, i}, {first, i});
-    for (const auto& other : graph->nodes()) {
-      if (other == nullptr) continue;
-      std::vector<Node*> before = other->control_inputs();
-      if (std::ranges::find(before, node) == before.end()) continue;
-      std::ranges::replace(before, node, first);
-      graph->SetControlInputs(other.get(), std::move(before));
-    }
+    for (int i = 0; i < node->num_outputs(); ++i) rewiring.Redirect({node, i}, {found->second, i});
+    rewiring.RedirectControl(node, found->second);
   }
+  rewiring.Finish();
   RemoveUnused(graph);
   return absl::OkStatus();
 }

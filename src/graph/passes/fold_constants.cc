@@ -2,7 +2,9 @@
 #include <optional>
 
 #include "base/strings.h"
+#include "graph/frames.h"
 #include "graph/passes/pass.h"
+#include "graph/passes/rewiring.h"
 
 namespace carillon {
 namespace {
@@ -12,10 +14,7 @@ bool IsFoldable(const Node& node) {
   if (node.spec().is_stateful || node.num_outputs() == 0 || op.starts_with('_') || op == "Const" ||
       op.starts_with("Placeholder"))
     return false;
-  static const char* const kControlFlow[] = {
-      "Switch", "RefSwitch", "Merge",         "RefMerge",         "Enter",   "RefEnter",
-      "Exit",   "RefExit",   "NextIteration", "RefNextIteration", "LoopCond"};
-  if (std::ranges::find(kControlFlow, op) != std::end(kControlFlow)) return false;
+  if (IsControlFlow(node)) return false;
   for (int i = 0; i < node.num_outputs(); ++i) {
     const DType dtype = node.output(i).dtype;
     if (node.output(i).is_ref || dtype == DType::kResource || dtype == DType::kVariant)
@@ -65,18 +64,35 @@ bool TooLarge(const Node& node, int64_t max_bytes) {
   return false;
 }
 
-Status ReplaceByConstant(NodeGraph* graph, Node* node, int i, Tensor value) {
+// What a constant in the place of `node` must wait for. Outside of control flow that is nothing
+// new; inside, the constant belongs to the branch and iteration of the node's inputs.
+std::vector<Node*> ControlInputsForConstant(const Node& node, bool has_control_flow) {
+  std::vector<Node*> before = node.control_inputs();
+  if (!has_control_flow) return before;
+  for (const Endpoint& input : node.inputs()) {
+    if (input.node->op() != "Const") {
+      before.push_back(input.node);
+    } else {
+      before.insert(before.end(), input.node->control_inputs().begin(),
+                    input.node->control_inputs().end());
+    }
+  }
+  return before;
+}
+
+Status ReplaceByConstant(NodeGraph* graph, Rewiring* rewiring, Node* node, int i, Tensor value,
+                         bool has_control_flow) {
   AttrMap attrs;
   attrs.emplace("dtype", AttrValue(value.dtype()));
   attrs.emplace("value", AttrValue(std::move(value)));
-  // The control inputs stay: in a branch or loop the constant belongs to it.
   CARILLON_ASSIGN_OR_RETURN(
-      Node * constant, graph->Add({.name = graph->UniqueName(StrCat(node->name(), "/_folded_", i)),
-                                   .op = "Const",
-                                   .control_inputs = node->control_inputs(),
-                                   .attrs = std::move(attrs),
-                                   .device = node->device()}));
-  graph->ReplaceUses({node, i}, {constant, 0});
+      Node * constant,
+      graph->Add({.name = graph->UniqueName(StrCat(node->name(), "/_folded_", i)),
+                  .op = "Const",
+                  .control_inputs = ControlInputsForConstant(*node, has_control_flow),
+                  .attrs = std::move(attrs),
+                  .device = node->device()}));
+  rewiring->Redirect({node, i}, {constant, 0});
   return absl::OkStatus();
 }
 
@@ -84,22 +100,23 @@ Status ReplaceByConstant(NodeGraph* graph, Node* node, int i, Tensor value) {
 
 Status FoldConstants(NodeGraph* graph, Evaluate evaluate, int64_t max_bytes) {
   CARILLON_ASSIGN_OR_RETURN(const std::vector<Node*> order, graph->TopologicalOrder());
+  const bool has_control_flow =
+      std::ranges::any_of(order, [](const Node* node) { return IsControlFlow(*node); });
+  Rewiring rewiring(graph);
   for (Node* node : order) {
+    rewiring.Update(node);
     if (!IsFoldable(*node)) continue;
     CARILLON_RETURN_IF_ERROR(graph->InferShapes(node));  // inputs may have become constants
     std::vector<std::optional<Tensor>> values(static_cast<size_t>(node->num_outputs()));
     for (int i = 0; i < node->num_outputs(); ++i)
       values[static_cast<size_t>(i)] = ValueFromShapes(*node, i);
     std::vector<Tensor> inputs;
-    bool within_control_flow = false;
     for (const Endpoint& input : node->inputs()) {
-      if (input.node != nullptr && input.node->op() == "Const") {
+      if (input.node != nullptr && input.node->op() == "Const")
         inputs.push_back(input.node->attr<Tensor>("value"));
-        within_control_flow |= !input.node->control_inputs().empty();
-      }
     }
-    if (!values[0].has_value() && static_cast<int>(inputs.size()) == node->num_inputs() &&
-        !within_control_flow && !TooLarge(*node, max_bytes)) {
+    const bool all_known = static_cast<int>(inputs.size()) == node->num_inputs();
+    if (!values[0].has_value() && all_known && !TooLarge(*node, max_bytes)) {
       StatusOr<std::vector<Tensor>> results = evaluate(*node, inputs);
       if (!results.ok()) continue;  // the step will say what is wrong, if it gets there
       for (size_t i = 0; i < values.size(); ++i) {
@@ -107,13 +124,13 @@ Status FoldConstants(NodeGraph* graph, Evaluate evaluate, int64_t max_bytes) {
       }
     }
     for (int i = 0; i < node->num_outputs(); ++i) {
-      // Shapes inside a loop: the constant would need a frame to belong to, which only control
-      // inputs give.
-      if (values[static_cast<size_t>(i)].has_value())
+      std::optional<Tensor>& value = values[static_cast<size_t>(i)];
+      if (value.has_value())
         CARILLON_RETURN_IF_ERROR(
-            ReplaceByConstant(graph, node, i, *std::move(values[static_cast<size_t>(i)])));
+            ReplaceByConstant(graph, &rewiring, node, i, *std::move(value), has_control_flow));
     }
   }
+  rewiring.Finish();
   RemoveUnused(graph);
   return absl::OkStatus();
 }

@@ -1,6 +1,8 @@
 #include <algorithm>
 
+#include "graph/frames.h"
 #include "graph/passes/pass.h"
+#include "graph/passes/rewiring.h"
 
 namespace carillon {
 namespace {
@@ -32,7 +34,9 @@ Status Simplify(NodeGraph* graph) {
   CARILLON_ASSIGN_OR_RETURN(const std::vector<Node*> order, graph->TopologicalOrder());
   const bool has_control_flow = std::ranges::any_of(
       order, [](const Node* node) { return node->op() == "Switch" || node->op() == "Enter"; });
+  Rewiring rewiring(graph);
   for (Node* node : order) {
+    rewiring.Update(node);
     // An identity with control inputs orders things; inside control flow one may be what a branch's
     // dead signal travels on.
     if (has_control_flow || !node->control_inputs().empty() || node->num_inputs() == 0 ||
@@ -40,15 +44,10 @@ Status Simplify(NodeGraph* graph) {
       continue;
     const Endpoint input = node->input(0);
     if (input.node->output(input.index).is_ref) continue;
-    graph->ReplaceUses({node, 0}, input);
-    for (const auto& other : graph->nodes()) {
-      if (other == nullptr) continue;
-      std::vector<Node*> before = other->control_inputs();
-      if (std::ranges::find(before, node) == before.end()) continue;
-      std::ranges::replace(before, node, input.node);
-      graph->SetControlInputs(other.get(), std::move(before));
-    }
+    rewiring.Redirect({node, 0}, input);
+    rewiring.RedirectControl(node, input.node);
   }
+  rewiring.Finish();
   RemoveUnused(graph);
   return absl::OkStatus();
 }
