@@ -2,15 +2,17 @@
 //
 //   graph_eval BATCH RESULTS    answers each record of BATCH with one in RESULTS (records.h)
 //   graph_eval --dump-ops       prints every op spec as JSON
-#include <cstdio>
-#include <exception>
+#include <chrono>
 #include <iostream>
 #include <nlohmann/json.hpp>
-#include <stdexcept>
 #include <string>
+#include <vector>
 
+#include "base/throw.h"
 #include "carillon/error.h"
+#include "carillon/gradients.h"
 #include "carillon/graph.h"
+#include "carillon/session.h"
 #include "dump_ops.h"
 #include "proto/tensor.pb.h"
 #include "records.h"
@@ -32,19 +34,17 @@ json ShapesOf(const Graph& graph, const json& outputs) {
   return shapes;
 }
 
-// {"code", "message"} of whatever `body` throws; nothing of what it leaves in `answer` is lost.
+// `answer` with what `body` puts into it, and the code and message of what it throws.
 template <typename Body>
 json Catching(json answer, const Body& body) {
-  answer["code"] = 0;
-  answer["message"] = "";
-  try {
-    body(answer);
-  } catch (const Error& error) {
-    answer["code"] = static_cast<int>(error.code());
-    answer["message"] = error.what();
-  }
+  const Status status = CatchAsStatus([&] { body(answer); });
+  answer["code"] = static_cast<int>(status.code());
+  answer["message"] = std::string(status.message());
   return answer;
 }
+
+// A step that takes longer has hung.
+constexpr std::chrono::seconds kStepTimeout{60};
 
 // One record: the graph, the runs in it, and where asked for its gradients.
 class Evaluation {
@@ -52,11 +52,8 @@ class Evaluation {
   explicit Evaluation(const Parts& request) : request_(request), header_(json::parse(request[0])) {}
 
   Parts Answer() {
-    json answer = Catching({{"runs", json::array()}, {"shapes", json::array()}}, [this](json& a) {
-      Graph graph;
-      graph.ImportBinary(Blob(header_["graph"]));
-      a["shapes"] = ShapesOf(graph, header_["outputs"]);
-    });
+    json answer = Catching({{"runs", json::array()}, {"shapes", json::array()}},
+                           [this](json& a) { Evaluate(a); });
     answer["variants"] = json::array();
     for (const json& variant : header_["variants"]) {
       answer["variants"].push_back(Catching({{"shapes", json::array()}}, [&](json& a) {
@@ -71,7 +68,76 @@ class Evaluation {
   }
 
  private:
+  void Evaluate(json& answer) {
+    Graph graph;
+    graph.ImportBinary(Blob(header_["graph"]));
+    answer["shapes"] = ShapesOf(graph, header_["outputs"]);
+    std::vector<Gradient> gradients;
+    std::vector<Output> gradient_fetches;
+    if (header_.contains("gradients")) {
+      gradients = AddGradients(graph, header_["gradients"]);
+      for (const Gradient& gradient : gradients) {
+        if (!gradient.empty()) gradient_fetches.push_back(gradient.Dense());
+      }
+    }
+
+    const bool plain = header_["plain"];
+    Session session(graph, {.exact = true,
+                            .threads = 2,
+                            .measure = false,
+                            .optimize = !plain,
+                            .reference_kernels = plain});
+    json last;
+    for (size_t i = 0; i < header_["runs"].size(); ++i) {
+      const json& run = header_["runs"][i];
+      std::vector<Output> fetches = FindOutputs(graph, run["fetches"]);
+      if (i + 1 == header_["runs"].size()) {
+        fetches.insert(fetches.end(), gradient_fetches.begin(), gradient_fetches.end());
+      }
+      last = json::array();
+      for (const Tensor& value : Step(session, graph, run, fetches)) last.push_back(AddBlob(value));
+      answer["runs"].push_back(last);
+    }
+    if (!header_.contains("gradients")) return;
+    answer["gradients"] = json::array();
+    size_t next = last.size() - gradient_fetches.size();
+    for (const Gradient& gradient : gradients) {
+      answer["gradients"].push_back(gradient.empty() ? json(nullptr) : last[next++]);
+    }
+  }
+
+  std::vector<Tensor> Step(Session& session, const Graph& graph, const json& run,
+                           const std::vector<Output>& fetches) const {
+    Feeds feeds;
+    for (const auto& [name, blob] : run["feeds"].items()) {
+      tensorflow::TensorProto proto;
+      if (!proto.ParseFromString(Blob(blob))) throw Error(Code::kInternal, "not a TensorProto");
+      feeds.emplace_back(graph.FindOutput(name), ValueOrThrow(TensorFromProto(proto)));
+    }
+    std::vector<Operation> targets;
+    for (const std::string name : run["targets"]) targets.push_back(graph.FindOperation(name));
+    return session.Run(fetches, feeds, targets, {.timeout = kStepTimeout});
+  }
+
+  static std::vector<Output> FindOutputs(const Graph& graph, const json& names) {
+    std::vector<Output> outputs;
+    for (const std::string name : names) outputs.push_back(graph.FindOutput(name));
+    return outputs;
+  }
+
+  static std::vector<Gradient> AddGradients(const Graph& graph, const json& names) {
+    return Gradients(FindOutputs(graph, names["ys"]), FindOutputs(graph, names["xs"]),
+                     {.grad_ys = FindOutputs(graph, names["grad_ys"])});
+  }
+
   const std::string& Blob(const json& number) const { return request_.at(number.get<size_t>()); }
+
+  size_t AddBlob(const Tensor& tensor) {
+    tensorflow::TensorProto proto;
+    TensorToProto(tensor, &proto);
+    blobs_.push_back(proto.SerializeAsString());
+    return blobs_.size();
+  }
 
   const Parts& request_;
   const json header_;

@@ -62,10 +62,12 @@ def _reproduction(case):
 def _judge_values(case, theirs, their_variants):
     def judge(answer):
         ours = answer.outcome
-        if theirs.code or ours.code:
-            return compare.codes(theirs, ours)
+        problems = compare.codes(theirs, ours)
+        if theirs.code:
+            return problems
         names = [run.fetches for run in case.built.runs]
-        problems = compare.runs(names, theirs, ours, case.description)
+        if not ours.code:
+            problems += compare.runs(names, theirs, ours, case.description)
         problems += compare.static_shapes(case.built.outputs, theirs.shapes, ours.shapes)
         fetched = {name: array for run, arrays in zip(names, ours.runs) for name, array in zip(run, arrays)}
         for name, shape in zip(case.built.outputs, ours.shapes):
@@ -140,6 +142,7 @@ def _items(case, checks, result):
         variants = [] if theirs.code else case.variants
         their_variants = [oracle.shapes_of_variant(variant) for variant in variants]
         yield _Item(case, "values", engine.Request(case.built, variants), _judge_values(case, theirs, their_variants))
+        yield _Item(case, "plain", engine.Request(case.built, plain=True), _judge_values(case, theirs, []))
     d = case.description
     wanted = [check for check in ("gradients", "own_gradients") if check in checks and check in d.checks]
     if theirs.code or case.mode not in ("plain", "empty") or not wanted or not (d.gradient or d.program):
@@ -149,6 +152,7 @@ def _items(case, checks, result):
         return
     if "gradients" in wanted:
         yield _Item(case, "gradients", engine.Request(gradient.backward), _judge_gradient(case, gradient))
+        yield _Item(case, "plain", engine.Request(gradient.backward, plain=True), _judge_gradient(case, gradient))
     if "own_gradients" in wanted:
         names = {"ys": gradient.ys, "grad_ys": gradient.grad_ys, "xs": gradient.xs}
         yield _Item(case, "own_gradients", engine.Request(gradient.forward, gradients=names), _judge_own_gradient(case, gradient))

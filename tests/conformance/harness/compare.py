@@ -48,7 +48,7 @@ def arrays(what, theirs, ours, description, values=True):
 
 
 def codes(theirs, ours):
-    """Differences of two outcomes of which at least one is an error."""
+    """Whether both succeed, or fail with the same code."""
     if theirs.code == ours.code:
         return []
     words = lambda outcome: CODES[outcome.code] + (f" ({outcome.message.splitlines()[0][:300]})" if outcome.message else "")

@@ -5,10 +5,11 @@ first part is JSON; wherever it speaks of a blob it gives the number of a later 
 case after the last answer is the one that brought it down.
 
 Request:  {"graph": blob, "runs": [{"feeds": {"x:0": blob}, "fetches": ["y:0"], "targets": ["op"]}], "outputs": ["y:0"],
-           "variants": [{"graph": blob, "outputs": ["op:0"]}], "gradients": {"ys": […], "grad_ys": […], "xs": […]}}
+           "variants": [{"graph": blob, "outputs": ["op:0"]}], "plain": false, "gradients": {"ys": […], "grad_ys": […], "xs": […]}}
 Answer:   {"code": 0, "message": "", "runs": [[blob, …]], "shapes": [[2, -1], null], "variants": [{"code", "message", "shapes"}],
            "gradients": [blob or null]}
-With "gradients" the engine differentiates the graph itself and fetches the result in the last run.
+With "plain" only the reference kernels are used and the graph runs as it was built. With "gradients" the engine differentiates the graph
+itself and fetches the result in the last run.
 """
 
 import dataclasses
@@ -31,6 +32,7 @@ class Request:
     built: graphs.Built
     variants: list = dataclasses.field(default_factory=list)
     gradients: dict | None = None
+    plain: bool = False  # reference kernels, no rewriting
 
 
 @dataclasses.dataclass
@@ -79,6 +81,7 @@ def _encode(request):
         "graph": blob(request.built.graph_def.SerializeToString()),
         "runs": runs,
         "outputs": request.built.outputs,
+        "plain": request.plain,
         "variants": [{"graph": blob(variant.graph_def.SerializeToString()), "outputs": variant.outputs} for variant in request.variants],
     }
     if request.gradients:

@@ -56,7 +56,7 @@ class Report:
                 row["failures"] += len(result.failures)
                 row["failing ops"] += bool(result.failures)
                 row.update(result.counts)
-        columns = ["ops", "values", "gradients", "own_gradients", "failing ops", "failures"]
+        columns = ["ops", "values", "gradients", "own_gradients", "plain", "failing ops", "failures"]
         if rows:
             total = rows.pop("total")
             print(f"\n{'family':<14}" + "".join(f"{column:>15}" for column in columns))
