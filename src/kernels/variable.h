@@ -3,6 +3,7 @@
 
 #include <initializer_list>
 #include <mutex>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -17,8 +18,8 @@ namespace carillon {
 // Invariants:
 //   1. value_ is only touched under mutex_;
 //   2. a tensor handed out by Snapshot() never changes: who writes does so in place only when
-//   nobody else holds the memory (a new holder
-//      would need mutex_), and into a copy otherwise;
+//      nobody else holds the memory (a new holder would need mutex_), and into other memory
+//      otherwise;
 //   3. several variables are locked in the order of their addresses (VariableLock).
 class VariableResource final : public Resource {
  public:
@@ -28,6 +29,8 @@ class VariableResource final : public Resource {
   const std::string& name() const { return name_; }
   // Its value now; holds nothing when uninitialised.
   Tensor Snapshot() const;
+  // The same, but FailedPrecondition when uninitialised.
+  StatusOr<Tensor> Read() const;
   bool IsInitialized() const;
   // `value` must not be step memory (KernelContext::Keep, Take).
   void Assign(Tensor value);
@@ -47,7 +50,9 @@ class VariableResource final : public Resource {
 // Holds one or several variables (the same one twice is fine) for an update.
 class VariableLock {
  public:
-  explicit VariableLock(std::initializer_list<VariableResource*> variables);
+  explicit VariableLock(std::span<VariableResource* const> variables);
+  explicit VariableLock(std::initializer_list<VariableResource*> variables)
+      : VariableLock(std::span(variables.begin(), variables.size())) {}
   ~VariableLock();
   VariableLock(const VariableLock&) = delete;
   VariableLock& operator=(const VariableLock&) = delete;
@@ -57,7 +62,20 @@ class VariableLock {
   // The value to change in place: copied first when somebody else holds the memory.
   // FailedPrecondition when uninitialised.
   StatusOr<Tensor*> Writable(VariableResource& variable, Allocator* allocator) const;
-  // Replaces the value.
+
+  // For a pass that computes every element anew: `from` is the value as it was, `to` the value as
+  // it will be. They are the same memory when nobody else holds that; so no copy is ever made.
+  struct Rewrite {
+    Tensor from;
+    Tensor* to;
+  };
+  // The caller must now set all elements of `to`. FailedPrecondition when uninitialised.
+  StatusOr<Rewrite> Rewritable(VariableResource& variable, Allocator* allocator) const;
+
+  // The value itself; holds nothing when uninitialised. Its elements may be changed only while it
+  // is unshared.
+  Tensor& Value(VariableResource& variable) const { return variable.value_; }
+  // Replaces the value, also the one of an uninitialised variable. Not step memory.
   void Set(VariableResource& variable, Tensor value) const { variable.value_ = std::move(value); }
 
  private:
