@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/parallel.h"
+#include "kernels/ref/arithmetic.h"
 #include "kernels/ref/state_kernels.h"
 #include "tensor/dispatch.h"
 
@@ -204,7 +205,7 @@ Status RunAssignUpdate(KernelContext& context) {
     T* to = rewrite.to->mutable_data<T>();
     ParallelFor(value.num_elements(), kGrain, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
-        to[i] = subtract ? WrappingSubtract(from[i], change[i]) : WrappingAdd(from[i], change[i]);
+        to[i] = subtract ? WrapSub(from[i], change[i]) : WrapAdd(from[i], change[i]);
       }
     });
   });
@@ -250,7 +251,7 @@ class CountUpToKernel final : public Kernel {
     CARILLON_ASSIGN_OR_RETURN(Tensor * value,
                               lock.Writable(variable, context.services().allocator));
     out->mutable_data<T>()[0] = now;
-    value->mutable_data<T>()[0] = WrappingAdd(now, T{1});
+    value->mutable_data<T>()[0] = WrapAdd(now, T{1});
     return absl::OkStatus();
   }
 

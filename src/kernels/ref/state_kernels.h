@@ -1,9 +1,7 @@
 // What the files of the state kernels share.
 #pragma once
 
-#include <cstdint>
-#include <type_traits>
-#include <utility>
+#include <memory>
 
 #include "base/status.h"
 #include "kernels/kernel.h"
@@ -25,32 +23,6 @@ inline void PassReference(KernelContext& context) {
 // The variable behind input i, which must hold `dtype`.
 StatusOr<std::shared_ptr<VariableResource>> VariableInput(const KernelContext& context, int i,
                                                           DType dtype);
-
-// Arithmetic on variables: integers wrap around, 16-bit floats compute in float.
-template <typename T>
-T WrappingAdd(T a, T b) {
-  if constexpr (std::is_integral_v<T>) {
-    return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
-  } else {
-    return static_cast<T>(a + b);
-  }
-}
-template <typename T>
-T WrappingSubtract(T a, T b) {
-  if constexpr (std::is_integral_v<T>) {
-    return static_cast<T>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
-  } else {
-    return static_cast<T>(a - b);
-  }
-}
-template <typename T>
-T WrappingMultiply(T a, T b) {
-  if constexpr (std::is_integral_v<T>) {
-    return static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
-  } else {
-    return static_cast<T>(a * b);
-  }
-}
 
 // The elements of an int32 or int64 tensor as int64, in a temporary where they have to be widened.
 StatusOr<Tensor> IndicesAsInt64(KernelContext& context, const Tensor& indices);

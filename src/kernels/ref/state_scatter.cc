@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "base/parallel.h"
+#include "kernels/ref/arithmetic.h"
 #include "kernels/ref/state_kernels.h"
 #include "tensor/dispatch.h"
 
@@ -14,14 +15,14 @@ enum class Combine { kUpdate, kAdd, kSub, kMul, kDiv, kMin, kMax };
 template <Combine combine, typename T>
 T Combined(const T& old, const T& update) {
   if constexpr (combine == Combine::kUpdate) return update;
-  if constexpr (combine == Combine::kAdd) return WrappingAdd(old, update);
-  if constexpr (combine == Combine::kSub) return WrappingSubtract(old, update);
-  if constexpr (combine == Combine::kMul) return WrappingMultiply(old, update);
-  if constexpr (combine == Combine::kMin) return update < old ? update : old;
-  if constexpr (combine == Combine::kMax) return old < update ? update : old;
+  if constexpr (combine == Combine::kAdd) return WrapAdd(old, update);
+  if constexpr (combine == Combine::kSub) return WrapSub(old, update);
+  if constexpr (combine == Combine::kMul) return WrapMul(old, update);
+  if constexpr (combine == Combine::kMin) return MinOf<Compute<T>>(old, update);
+  if constexpr (combine == Combine::kMax) return MaxOf<Compute<T>>(old, update);
   if constexpr (combine == Combine::kDiv) {
     if constexpr (std::is_integral_v<T> && std::is_signed_v<T>) {
-      if (update == T{-1}) return WrappingSubtract(T{0}, old);  // the least value has no negative
+      if (update == T{-1}) return WrapSub(T{0}, old);  // the least value has no negative
     }
     return static_cast<T>(old / update);
   }

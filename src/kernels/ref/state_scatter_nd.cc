@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <string>
 
+#include "kernels/ref/arithmetic.h"
 #include "kernels/ref/state_kernels.h"
 #include "tensor/dispatch.h"
 
@@ -51,8 +52,8 @@ void CombineSlice(T* target, const T* source, int64_t size) {
     std::copy_n(source, size, target);
   } else {
     for (int64_t i = 0; i < size; ++i) {
-      target[i] = combine == Combine::kAdd ? WrappingAdd(target[i], source[i])
-                                           : WrappingSubtract(target[i], source[i]);
+      target[i] =
+          combine == Combine::kAdd ? WrapAdd(target[i], source[i]) : WrapSub(target[i], source[i]);
     }
   }
 }

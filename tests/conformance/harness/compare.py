@@ -32,6 +32,8 @@ def arrays(what, theirs, ours, description, values=True):
         rtol = rtol if description.rtol is None else max(rtol, description.rtol) if dtype != "double" else rtol
         atol = atol if description.atol is None else max(atol, description.atol) if dtype != "double" else atol
         a, b = theirs.astype(np.float64), ours.astype(np.float64)
+        if description.compare == "bits":
+            rtol = atol = 0
         with np.errstate(invalid="ignore", over="ignore"):
             same = (a == b) | (np.isnan(a) & np.isnan(b)) | (np.isfinite(a) & np.isfinite(b) & (np.abs(a - b) <= atol + rtol * np.abs(a)))
     else:
@@ -62,7 +64,7 @@ def runs(names, theirs, ours, description):
     for run_names, run_theirs, run_ours in zip(names, theirs.runs, ours.runs):
         for i, (name, a, b) in enumerate(zip(run_names, run_theirs, run_ours)):
             ignored = name.startswith("op:") and i in description.ignore_outputs
-            problems += arrays(name, a, b, description, description.compare == "values" and not ignored)
+            problems += arrays(name, a, b, description, description.compare != "shapes" and not ignored)
     return problems
 
 

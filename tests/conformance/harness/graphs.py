@@ -111,7 +111,7 @@ class _Builder:
         dtype = to_attr("type", variable.dtype)
         shape = to_attr("shape", list(variable.shape))
         is_ref = variable.kind == "ref"
-        self.node(name, "VariableV2" if is_ref else "VarHandleOp", dtype=dtype, shape=shape)
+        self.node(name, "VariableV2" if is_ref else "VarHandleOp", dtype=dtype, shape=shape, shared_name=AttrValue(s=name.encode()))
         if variable.value is not None:
             self.node(f"{name}/initial", "Const", dtype=dtype, value=AttrValue(tensor=tensor_proto(variable.value)))
             if is_ref:

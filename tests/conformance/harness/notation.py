@@ -36,7 +36,7 @@ class Description:
     rtol: float | None = None
     atol: float | None = None
     ignore_outputs: tuple = ()  # indices whose values are not compared
-    compare: str = "values"  # or "shapes": dtypes and shapes only
+    compare: str = "values"  # or "shapes": dtypes and shapes only; or "bits": floats must be the same to the last bit
     may_fail: bool = False  # TensorFlow may refuse ordinary cases; the codes are then compared
 
     def number_of_ordinary_cases(self):
