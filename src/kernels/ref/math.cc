@@ -1,7 +1,18 @@
-#include "kernels/kernel.h"
+#include "kernels/ref/math.h"
 
 namespace carillon {
 
-void AddMathReferenceKernels(KernelTable& table) {}
+void AddMathReferenceKernels(KernelTable& table) {
+  AddMathBinaryKernels(table);
+  AddMathCompareKernels(table);
+  AddMathUnaryKernels(table);
+  AddMathReduceKernels(table);
+  AddMathOrderKernels(table);
+  AddMathScanKernels(table);
+  AddMathMatMulKernels(table);
+  AddMathSegmentKernels(table);
+  AddMathSparseSegmentKernels(table);
+  AddMathMiscKernels(table);
+}
 
 }  // namespace carillon

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/kernel.h"
+#include "kernels/ref/elementwise.h"
 
 namespace carillon {
 
@@ -15,5 +16,9 @@ void AddMathMatMulKernels(KernelTable& table);
 void AddMathSegmentKernels(KernelTable& table);
 void AddMathSparseSegmentKernels(KernelTable& table);
 void AddMathMiscKernels(KernelTable& table);
+
+// Loops that several files need; null when there is none for the dtype.
+enum class Arithmetic { kAdd, kMultiply, kMaximum, kMinimum };
+BinaryLoop FindArithmeticLoop(Arithmetic op, DType dtype);
 
 }  // namespace carillon

@@ -260,6 +260,20 @@ KernelResult FromGradient(const KernelRequest& request) {
 
 }  // namespace
 
+BinaryLoop FindArithmeticLoop(Arithmetic op, DType dtype) {
+  switch (op) {
+    case Arithmetic::kAdd:
+      return FindBinaryLoop<Add>(dtype, NumberTypes{});
+    case Arithmetic::kMultiply:
+      return FindBinaryLoop<Mul>(dtype, NumberTypes{});
+    case Arithmetic::kMaximum:
+      return FindBinaryLoop<Maximum>(dtype, NumberTypes{});
+    case Arithmetic::kMinimum:
+      return FindBinaryLoop<Minimum>(dtype, NumberTypes{});
+  }
+  return nullptr;
+}
+
 void AddMathBinaryKernels(KernelTable& table) {
   using AddTypes = Types<float, double, int32_t, int64_t, Half, Bfloat16, uint8_t, int8_t, int16_t,
                          uint16_t, uint32_t, uint64_t, std::string>;

@@ -1,0 +1,211 @@
+// Which elements are largest: ArgMax, ArgMin, TopK, InTopK.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include "base/parallel.h"
+#include "kernels/ref/arithmetic.h"
+#include "kernels/ref/index_values.h"
+#include "kernels/ref/math.h"
+#include "tensor/dispatch.h"
+
+namespace carillon {
+namespace {
+
+// Places are found as int64 and stored in whatever the output holds.
+void StorePlace(int64_t place, int64_t at, Tensor& out) {
+  void* data = out.mutable_raw_data();
+  switch (out.dtype()) {
+    case DType::kInt32:
+      static_cast<int32_t*>(data)[at] = static_cast<int32_t>(place);
+      return;
+    case DType::kInt16:
+    case DType::kUint16:
+      static_cast<uint16_t*>(data)[at] = static_cast<uint16_t>(place);
+      return;
+    default:
+      static_cast<int64_t*>(data)[at] = place;
+  }
+}
+
+// The place of the first largest (or smallest) of n elements that lie `stride` apart. NaN never
+// wins.
+template <bool largest, typename T>
+int64_t PlaceOfExtreme(const T* in, int64_t n, int64_t stride) {
+  using C = Compute<T>;
+  constexpr C kLeast = std::numeric_limits<C>::has_infinity ? -std::numeric_limits<C>::infinity()
+                                                            : std::numeric_limits<C>::lowest();
+  constexpr C kMost = std::numeric_limits<C>::has_infinity ? std::numeric_limits<C>::infinity()
+                                                           : std::numeric_limits<C>::max();
+  C best = largest ? kLeast : kMost;
+  int64_t place = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    const C x = in[i * stride];
+    if (largest ? x > best : x < best) {
+      best = x;
+      place = i;
+    }
+  }
+  return place;
+}
+
+template <bool largest>
+Status RunArgExtreme(KernelContext& context) {
+  const Tensor& in = context.input(0);
+  CARILLON_ASSIGN_OR_RETURN(const int axis, ScalarAxis(context.input(1), in.rank(), "dimension"));
+  if (in.dim(axis) == 0)
+    return InvalidArgument("Reduction axis ", axis, " is empty in shape ", in.shape().ToString());
+  const AxisView view(in.shape(), axis);
+  Shape shape = in.shape();
+  shape.RemoveDim(axis);
+  CARILLON_ASSIGN_OR_RETURN(Tensor * out, context.AllocateOutput(0, shape));
+  DispatchPlain(in.dtype(), [&]<typename T>() {
+    const T* elements = in.data<T>();
+    const int64_t grain = std::max<int64_t>(1, 16 * 1024 / view.size);
+    ParallelFor(view.outer * view.inner, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const T* first = elements + i / view.inner * view.size * view.inner + i % view.inner;
+        StorePlace(PlaceOfExtreme<largest>(first, view.size, view.inner), i, *out);
+      }
+    });
+  });
+  return absl::OkStatus();
+}
+
+// The first k places of a row in the order of falling values, equal ones from left to right. NaN
+// counts as largest.
+template <typename T>
+void TopOfRow(const T* row, int64_t n, int64_t k, std::vector<int64_t>& order) {
+  const auto before = [row](int64_t a, int64_t b) {
+    const Compute<T> x = row[a], y = row[b];
+    if (x > y) return true;
+    if (x < y) return false;
+    if constexpr (kIsFloating<T>) {
+      if ((x != x) != (y != y)) return x != x;
+    }
+    return a < b;
+  };
+  if (k == 1) {
+    int64_t best = 0;
+    for (int64_t i = 1; i < n; ++i) {
+      if (before(i, best)) best = i;
+    }
+    order.assign(1, best);
+    return;
+  }
+  order.resize(static_cast<size_t>(n));
+  std::iota(order.begin(), order.end(), 0);
+  std::partial_sort(order.begin(), order.begin() + k, order.end(), before);
+}
+
+Status TopK(KernelContext& context, int64_t k) {
+  const Tensor& in = context.input(0);
+  if (k < 0) return InvalidArgument("Need k >= 0, got ", k);
+  if (in.rank() == 0) return InvalidArgument("input must be >= 1-D, got shape []");
+  const int64_t n = in.dim(in.rank() - 1);
+  if (n < k) return InvalidArgument("input must have at least k columns. Had ", n, ", needed ", k);
+  const DType place_type = context.output_dtype(1);
+  const int64_t most_places = place_type == DType::kInt16 ? std::numeric_limits<int16_t>::max()
+                              : place_type == kInt32      ? std::numeric_limits<int32_t>::max()
+                                                          : std::numeric_limits<int64_t>::max();
+  if (n - 1 > most_places) {
+    return InvalidArgument("the last of ", n, " columns has no index of type ",
+                           DTypeName(place_type));
+  }
+  Shape shape = in.shape();
+  shape.set_dim(in.rank() - 1, k);
+  CARILLON_ASSIGN_OR_RETURN(Tensor * values, context.AllocateOutput(0, shape));
+  CARILLON_ASSIGN_OR_RETURN(Tensor * indices, context.AllocateOutput(1, shape));
+  if (shape.num_elements() == 0) return absl::OkStatus();
+  const int64_t rows = shape.num_elements() / k;
+  DispatchNumber(in.dtype(), [&]<typename T>() {
+    const T* from = in.data<T>();
+    T* to = values->mutable_data<T>();
+    ParallelFor(rows, std::max<int64_t>(1, 4 * 1024 / n), [&](int64_t begin, int64_t end) {
+      std::vector<int64_t> order;
+      for (int64_t row = begin; row < end; ++row) {
+        TopOfRow(from + row * n, n, k, order);
+        for (int64_t i = 0; i < k; ++i) {
+          const int64_t place = order[static_cast<size_t>(i)];
+          to[row * k + i] = from[row * n + place];
+          StorePlace(place, row * k + i, *indices);
+        }
+      }
+    });
+  });
+  return absl::OkStatus();
+}
+
+class TopKKernel final : public Kernel {
+ public:
+  explicit TopKKernel(const KernelRequest& request) : k_(request.attr<int64_t>("k")) {}
+  Status Run(KernelContext& context) override { return TopK(context, k_); }
+
+ private:
+  const int64_t k_;
+};
+
+Status RunTopKV2(KernelContext& context) {
+  CARILLON_ASSIGN_OR_RETURN(const int64_t k, ScalarIndex(context.input(1), "k"));
+  return TopK(context, k);
+}
+
+// A row whose values are not all finite says nothing about which are largest.
+bool IsInTopOfRow(const float* row, int64_t n, int64_t target, int64_t k) {
+  if (target < 0 || target >= n) return false;
+  int64_t larger = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    if (!std::isfinite(row[i])) return false;
+    larger += row[i] > row[target];
+  }
+  return larger < k;
+}
+
+Status InTopK(KernelContext& context, int64_t k) {
+  const Tensor& predictions = context.input(0);
+  const Tensor& targets = context.input(1);
+  if (predictions.rank() != 2) return InvalidArgument("predictions must be 2-dimensional");
+  if (targets.rank() != 1) return InvalidArgument("targets must be 1-dimensional");
+  if (predictions.dim(0) != targets.dim(0)) {
+    return InvalidArgument("First dimension of predictions ", predictions.dim(0),
+                           " must match length of targets ", targets.dim(0));
+  }
+  CARILLON_ASSIGN_OR_RETURN(Tensor * out, context.AllocateOutput(0, targets.shape()));
+  const int64_t n = predictions.dim(1);
+  for (int64_t row = 0; row < targets.dim(0); ++row) {
+    out->mutable_data<bool>()[row] =
+        IsInTopOfRow(predictions.data<float>() + row * n, n, IndexAt(targets, row), k);
+  }
+  return absl::OkStatus();
+}
+
+class InTopKKernel final : public Kernel {
+ public:
+  explicit InTopKKernel(const KernelRequest& request) : k_(request.attr<int64_t>("k")) {}
+  Status Run(KernelContext& context) override { return InTopK(context, k_); }
+
+ private:
+  const int64_t k_;
+};
+
+Status RunInTopKV2(KernelContext& context) {
+  CARILLON_ASSIGN_OR_RETURN(const int64_t k, ScalarIndex(context.input(2), "k"));
+  return InTopK(context, k);
+}
+
+}  // namespace
+
+void AddMathOrderKernels(KernelTable& table) {
+  table.Add({
+      {"ArgMax", "ref", FromFunction<RunArgExtreme<true>>},
+      {"ArgMin", "ref", FromFunction<RunArgExtreme<false>>},
+      {"TopK", "ref", FromClass<TopKKernel>},
+      {"TopKV2", "ref", FromFunction<RunTopKV2>},
+      {"InTopK", "ref", FromClass<InTopKKernel>},
+      {"InTopKV2", "ref", FromFunction<RunInTopKV2>},
+  });
+}
+
+}  // namespace carillon

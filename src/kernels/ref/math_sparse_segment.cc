@@ -1,0 +1,210 @@
+// Rows picked by index, then combined by segment: what embeddings of several words a example are
+// made with; and the gradients.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "base/parallel.h"
+#include "kernels/ref/arithmetic.h"
+#include "kernels/ref/index_values.h"
+#include "kernels/ref/math.h"
+#include "tensor/dispatch.h"
+
+namespace carillon {
+namespace {
+
+enum class Scale { kNone, kMean, kSqrtN };
+
+double ScaleOf(Scale scale, int64_t count) {
+  switch (scale) {
+    case Scale::kNone:
+      return 1;
+    case Scale::kMean:
+      return 1.0 / static_cast<double>(count);
+    case Scale::kSqrtN:
+      return 1.0 / std::sqrt(static_cast<double>(count));
+  }
+  return 1;
+}
+
+Status CheckVectors(const Tensor& indices, const Tensor& ids) {
+  if (indices.rank() != 1) return InvalidArgument("indices should be a vector.");
+  if (ids.rank() != 1) return InvalidArgument("segment_ids should be a vector.");
+  if (indices.dim(0) != ids.dim(0))
+    return InvalidArgument("segment_ids and indices should have same size.");
+  return absl::OkStatus();
+}
+
+// `shape` with `rows` rows.
+StatusOr<Shape> WithRows(const Shape& shape, int64_t rows, std::string_view what) {
+  std::array<int64_t, kMaxRank> dims{};
+  std::copy(shape.dims().begin(), shape.dims().end(), dims.begin());
+  dims[0] = rows;
+  Shape result;
+  if (!Shape::TryMake({dims.data(), static_cast<size_t>(shape.rank())}, &result))
+    return InvalidArgument(what, " = ", rows, " makes the output too large");
+  return result;
+}
+
+// out[s] = scale · Σ data[indices[i]] over the i of segment s, with ids that never fall.
+class SparseSegmentKernel final : public Kernel {
+ public:
+  SparseSegmentKernel(Scale scale, bool has_num_segments)
+      : scale_(scale), has_num_segments_(has_num_segments) {}
+
+  Status Run(KernelContext& context) override {
+    const Tensor& data = context.input(0);
+    const Tensor& indices = context.input(1);
+    const Tensor& ids = context.input(2);
+    CARILLON_RETURN_IF_ERROR(CheckVectors(indices, ids));
+    if (data.rank() == 0) return InvalidArgument("data should be at least a vector");
+    const int64_t n = ids.dim(0);
+    int64_t previous = 0;
+    for (int64_t i = 0; i < n; ++i) {
+      const int64_t id = IndexAt(ids, i);
+      if (id < previous) {
+        if (i > 0) return InvalidArgument("segment ids are not increasing");
+        return InvalidArgument("segment ids must be >= 0, but the first is ", id);
+      }
+      previous = id;
+      const int64_t index = IndexAt(indices, i);
+      if (index < 0 || index >= data.dim(0)) {
+        return InvalidArgument("indices[", i, "] == ", index, " out of range [0, ", data.dim(0),
+                               ")");
+      }
+    }
+    int64_t segments = n == 0 ? 0 : previous + 1;
+    if (previous == std::numeric_limits<int64_t>::max())
+      return InvalidArgument("segment id ", previous, " is too large");
+    if (has_num_segments_) {
+      const int64_t least = segments;
+      CARILLON_ASSIGN_OR_RETURN(segments, ScalarIndex(context.input(3), "num_segments"));
+      if (segments < 0) return InvalidArgument("num_segments should not be negative: ", segments);
+      if (segments < least)
+        return InvalidArgument("segment ids must be < num_segments, but ", previous, " is not < ",
+                               segments);
+    }
+    CARILLON_ASSIGN_OR_RETURN(const Shape shape,
+                              WithRows(data.shape(), segments, "the number of segments"));
+    CARILLON_ASSIGN_OR_RETURN(Tensor * out, context.AllocateOutput(0, shape));
+    if (out->num_elements() == 0) return absl::OkStatus();
+    DispatchNumber(data.dtype(), [&]<typename T>() { Sum<T>(data, indices, ids, out); });
+    return absl::OkStatus();
+  }
+
+ private:
+  template <typename T>
+  void Sum(const Tensor& data, const Tensor& indices, const Tensor& ids, Tensor* out) const {
+    using C = Compute<T>;
+    constexpr int64_t kWidth = 256;
+    const int64_t columns = out->num_elements() / out->dim(0);
+    const T* from = data.data<T>();
+    T* to = out->mutable_data<T>();
+    std::memset(static_cast<void*>(to), 0, out->num_bytes());  // the rows of empty segments
+    const int64_t n = ids.dim(0);
+    const int64_t grain = std::max<int64_t>(64, 64 * 1024 / std::max<int64_t>(n, 1));
+    ParallelFor(columns, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t column = begin; column < end; column += kWidth) {
+        const int64_t width = std::min(kWidth, end - column);
+        C sums[kWidth];
+        for (int64_t i = 0; i < n;) {
+          const int64_t id = IndexAt(ids, i);
+          const int64_t first = i;
+          std::fill_n(sums, width, C(0));
+          for (; i < n && IndexAt(ids, i) == id; ++i) {
+            const T* row = from + IndexAt(indices, i) * columns + column;
+            for (int64_t j = 0; j < width; ++j) sums[j] = WrapAdd<C>(sums[j], row[j]);
+          }
+          T* result = to + id * columns + column;
+          if (scale_ == Scale::kNone) {
+            for (int64_t j = 0; j < width; ++j) result[j] = static_cast<T>(sums[j]);
+          } else {
+            const C factor = static_cast<C>(ScaleOf(scale_, i - first));
+            for (int64_t j = 0; j < width; ++j) result[j] = static_cast<T>(sums[j] * factor);
+          }
+        }
+      }
+    });
+  }
+
+  const Scale scale_;
+  const bool has_num_segments_;
+};
+
+// out[indices[i]] += scale · grad[segment_ids[i]].
+class SparseSegmentGradKernel final : public Kernel {
+ public:
+  explicit SparseSegmentGradKernel(Scale scale) : scale_(scale) {}
+
+  Status Run(KernelContext& context) override {
+    const Tensor& grad = context.input(0);
+    const Tensor& indices = context.input(1);
+    const Tensor& ids = context.input(2);
+    CARILLON_RETURN_IF_ERROR(CheckVectors(indices, ids));
+    if (grad.rank() == 0) return InvalidArgument("grad should be at least a vector");
+    CARILLON_ASSIGN_OR_RETURN(const int64_t rows, ScalarIndex(context.input(3), "output_dim0"));
+    if (rows < 0) return InvalidArgument("Expected a non-negative size, got ", rows);
+    CARILLON_ASSIGN_OR_RETURN(const Shape shape, WithRows(grad.shape(), rows, "output_dim0"));
+    CARILLON_ASSIGN_OR_RETURN(Tensor * out, context.AllocateOutput(0, shape));
+    if (out->num_elements() == 0) return absl::OkStatus();
+    const int64_t n = ids.dim(0);
+    std::vector<int64_t> counts(static_cast<size_t>(grad.dim(0)));
+    for (int64_t i = 0; i < n; ++i) {
+      const int64_t id = IndexAt(ids, i);
+      if (id < 0 || id >= grad.dim(0))
+        return InvalidArgument("Segment id ", id, " out of range [0, ", grad.dim(0), ").");
+      const int64_t index = IndexAt(indices, i);
+      if (index < 0 || index >= rows)
+        return InvalidArgument("Index ", index, " out of range [0, ", rows, ").");
+      ++counts[static_cast<size_t>(id)];
+    }
+    DispatchFloating(grad.dtype(), [&]<typename T>() {
+      using C = Compute<T>;
+      const int64_t columns = out->num_elements() / rows;
+      const T* from = grad.data<T>();
+      T* to = out->mutable_data<T>();
+      std::memset(static_cast<void*>(to), 0, out->num_bytes());
+      for (int64_t i = 0; i < n; ++i) {
+        const int64_t id = IndexAt(ids, i);
+        const C factor = static_cast<C>(ScaleOf(scale_, counts[static_cast<size_t>(id)]));
+        const T* row = from + id * columns;
+        T* target = to + IndexAt(indices, i) * columns;
+        for (int64_t j = 0; j < columns; ++j)
+          target[j] = static_cast<T>(static_cast<C>(target[j]) + factor * static_cast<C>(row[j]));
+      }
+    });
+    return absl::OkStatus();
+  }
+
+ private:
+  const Scale scale_;
+};
+
+template <Scale scale>
+KernelResult FromSegments(const KernelRequest& request) {
+  return std::make_unique<SparseSegmentKernel>(scale, request.node.num_inputs() > 3);
+}
+template <Scale scale>
+KernelResult FromGradient(const KernelRequest&) {
+  return std::make_unique<SparseSegmentGradKernel>(scale);
+}
+
+}  // namespace
+
+void AddMathSparseSegmentKernels(KernelTable& table) {
+  table.Add({
+      {"SparseSegmentSum", "ref", FromSegments<Scale::kNone>},
+      {"SparseSegmentMean", "ref", FromSegments<Scale::kMean>},
+      {"SparseSegmentSqrtN", "ref", FromSegments<Scale::kSqrtN>},
+      {"SparseSegmentSumWithNumSegments", "ref", FromSegments<Scale::kNone>},
+      {"SparseSegmentMeanWithNumSegments", "ref", FromSegments<Scale::kMean>},
+      {"SparseSegmentSqrtNWithNumSegments", "ref", FromSegments<Scale::kSqrtN>},
+      {"SparseSegmentSumGrad", "ref", FromGradient<Scale::kNone>},
+      {"SparseSegmentMeanGrad", "ref", FromGradient<Scale::kMean>},
+      {"SparseSegmentSqrtNGrad", "ref", FromGradient<Scale::kSqrtN>},
+  });
+}
+
+}  // namespace carillon
