@@ -39,14 +39,16 @@ Status CheckRank(std::string_view what, const Shape& shape, int rank) {
                          shape.ToString());
 }
 
-// The output must be a shape too: its element count fits an int64.
-Status CheckImage(const ImageFormat& format, int64_t batch, int64_t channels, const WindowDim& h,
-                  const WindowDim& w) {
-  std::array<int64_t, 4> dims = {batch, channels, h.output, w.output};
+// A non-empty image is a shape: its element count fits an int64. Holds for every image of an empty
+// batch too, so that kernels may form strides.
+Status CheckImage(int64_t batch, int64_t channels, int64_t height, int64_t width) {
+  const auto least_one = [](int64_t size) { return std::max<int64_t>(1, size); };
+  const std::array<int64_t, 4> dims = {least_one(batch), least_one(channels), least_one(height),
+                                       least_one(width)};
   Shape shape;
   if (Shape::TryMake(dims, &shape)) return absl::OkStatus();
-  return InvalidArgument("an output of ", batch, " images of ", h.output, "x", w.output, "x",
-                         channels, " has too many elements");
+  return InvalidArgument(batch, " images of ", height, "x", width, "x", channels,
+                         " have too many elements");
 }
 
 }  // namespace
@@ -226,7 +228,8 @@ StatusOr<ConvGeometry> MakeConvGeometry(const WindowAttrs& attrs, const Shape& i
   }
   CARILLON_ASSIGN_OR_RETURN(g.height, attrs.Height(input.dim(g.format.height), filter.dim(0)));
   CARILLON_ASSIGN_OR_RETURN(g.width, attrs.Width(input.dim(g.format.width), filter.dim(1)));
-  CARILLON_RETURN_IF_ERROR(CheckImage(g.format, g.batch, g.out_channels, g.height, g.width));
+  CARILLON_RETURN_IF_ERROR(CheckImage(g.batch, g.in_channels, g.height.input, g.width.input));
+  CARILLON_RETURN_IF_ERROR(CheckImage(g.batch, g.out_channels, g.height.output, g.width.output));
   return g;
 }
 
@@ -250,7 +253,8 @@ StatusOr<ConvGeometry> MakeDepthwiseGeometry(const WindowAttrs& attrs, const Sha
   g.out_channels = g.in_channels * filter.dim(3);
   CARILLON_ASSIGN_OR_RETURN(g.height, attrs.Height(input.dim(g.format.height), filter.dim(0)));
   CARILLON_ASSIGN_OR_RETURN(g.width, attrs.Width(input.dim(g.format.width), filter.dim(1)));
-  CARILLON_RETURN_IF_ERROR(CheckImage(g.format, g.batch, g.out_channels, g.height, g.width));
+  CARILLON_RETURN_IF_ERROR(CheckImage(g.batch, g.in_channels, g.height.input, g.width.input));
+  CARILLON_RETURN_IF_ERROR(CheckImage(g.batch, g.out_channels, g.height.output, g.width.output));
   return g;
 }
 
@@ -279,7 +283,8 @@ StatusOr<PoolGeometry> MakePoolGeometry(const WindowAttrs& attrs, const Shape& i
                              ": some windows would lie in the padding alone");
     }
   }
-  CARILLON_RETURN_IF_ERROR(CheckImage(g.format, g.batch, g.channels, g.height, g.width));
+  CARILLON_RETURN_IF_ERROR(CheckImage(g.batch, g.channels, g.height.input, g.width.input));
+  CARILLON_RETURN_IF_ERROR(CheckImage(g.batch, g.channels, g.height.output, g.width.output));
   return g;
 }
 
