@@ -14,7 +14,10 @@ Status NoMemory(const Node& node, DType dtype, const Shape& shape) {
 }  // namespace
 
 StatusOr<Tensor*> KernelContext::AllocateOutput(int i, const Shape& shape) {
-  const DType dtype = output_dtype(i);
+  return AllocateOutput(i, output_dtype(i), shape);
+}
+
+StatusOr<Tensor*> KernelContext::AllocateOutput(int i, DType dtype, const Shape& shape) {
   Tensor* output = frame_.outputs[i];
   if (frame_.planned != nullptr) {
     const PlannedMemory& planned = frame_.planned[i];

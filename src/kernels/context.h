@@ -55,6 +55,9 @@ class KernelContext {
   // A tensor of the output's dtype to write into: planned memory when there is some of that size,
   // else from the step's allocator. ResourceExhausted when it cannot be had.
   StatusOr<Tensor*> AllocateOutput(int i, const Shape& shape);
+  // The same for kernels that stand for no node of their own (reorders), whose outputs no spec
+  // describes.
+  StatusOr<Tensor*> AllocateOutput(int i, DType dtype, const Shape& shape);
   // The same, but over the memory of one of `inputs` when this run is its last use, nobody else
   // holds it, and size and dtype agree.
   StatusOr<Tensor*> ReuseOrAllocateOutput(int i, std::initializer_list<int> inputs,

@@ -1,7 +1,12 @@
-#include "kernels/kernel.h"
+#include "kernels/cpu/nn.h"
+
+#include "kernels/cpu/image_layout.h"
 
 namespace carillon {
 
-void AddNnCpuKernels(KernelTable& table) {}
+void AddNnCpuKernels(KernelTable& table) {
+  table.set_reorder(MakeCpuReorder);
+  AddConvCpuKernels(table);
+}
 
 }  // namespace carillon
