@@ -102,10 +102,12 @@ StatusOr<std::unique_ptr<Executable>> Executable::Make(const NodeGraph& graph,
   CARILLON_ASSIGN_OR_RETURN(executable->program_, Lower(std::move(work), *executable->device_,
                                                         session_state, options.lowering));
   dump.Write("program", ".txt", executable->program_->ToString());
-  executable->executor_ =
-      executable->program_->straight_line
-          ? MakeStraightLineExecutor(*executable->program_, *executable->device_)
-          : MakeDataflowExecutor(*executable->program_, *executable->device_);
+  if (executable->program_->straight_line) {
+    executable->executor_ = MakeStraightLineExecutor(*executable->program_, *executable->device_);
+  } else {
+    CARILLON_ASSIGN_OR_RETURN(executable->executor_,
+                              MakeDataflowExecutor(*executable->program_, *executable->device_));
+  }
   return executable;
 }
 

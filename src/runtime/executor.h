@@ -35,7 +35,9 @@ class Executor {
 
 // `program` and `device` must outlive the executor.
 std::unique_ptr<Executor> MakeStraightLineExecutor(const Program& program, const Device& device);
-std::unique_ptr<Executor> MakeDataflowExecutor(const Program& program, const Device& device);
+// InvalidArgument when the program's loops are malformed or a fetch is inside one.
+StatusOr<std::unique_ptr<Executor>> MakeDataflowExecutor(const Program& program,
+                                                         const Device& device);
 
 // The error of a kernel run, with all that a user needs to find it.
 Status DescribeKernelError(const Status& status, const Instruction& instruction,
