@@ -80,6 +80,14 @@ std::vector<Node*> ControlInputsForConstant(const Node& node, bool has_control_f
   return before;
 }
 
+// True when the deadness of an input cannot be passed on by a control input: a Switch is alive even
+// when the output that is read is dead.
+bool ReadsSwitch(const Node& node) {
+  return std::ranges::any_of(node.inputs(), [](const Endpoint& input) {
+    return input.node->op() == "Switch" || input.node->op() == "RefSwitch";
+  });
+}
+
 Status ReplaceByConstant(NodeGraph* graph, Rewiring* rewiring, Node* node, int i, Tensor value,
                          bool has_control_flow) {
   AttrMap attrs;
@@ -105,7 +113,7 @@ Status FoldConstants(NodeGraph* graph, Evaluate evaluate, int64_t max_bytes) {
   Rewiring rewiring(graph);
   for (Node* node : order) {
     rewiring.Update(node);
-    if (!IsFoldable(*node)) continue;
+    if (!IsFoldable(*node) || (has_control_flow && ReadsSwitch(*node))) continue;
     CARILLON_RETURN_IF_ERROR(graph->InferShapes(node));  // inputs may have become constants
     std::vector<std::optional<Tensor>> values(static_cast<size_t>(node->num_outputs()));
     for (int i = 0; i < node->num_outputs(); ++i)
