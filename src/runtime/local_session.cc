@@ -107,13 +107,13 @@ StatusOr<std::shared_ptr<Executable>> LocalSession::Find(PreparedRun& run,
 Status LocalSession::Enter(CancellationSource* step) {
   std::lock_guard lock(mutex_);
   if (closed_) return FailedPrecondition("the session has been closed");
-  running_.insert(step);
+  running_.push_back(step);
   return absl::OkStatus();
 }
 
 void LocalSession::Leave(CancellationSource* step) {
   std::lock_guard lock(mutex_);
-  running_.erase(step);
+  std::erase(running_, step);
   step_left_.notify_all();
 }
 
@@ -130,7 +130,7 @@ Status LocalSession::Run(PreparedRun& run, std::span<const Tensor> feeds, const 
     });
   }
   SetKernelThreads(threads_);
-  StepTrace trace{.device = device_->name};
+  StepTrace trace;
   Status status;
   StatusOr<std::shared_ptr<Executable>> executable = Find(run, feeds);
   if (executable.ok()) {
@@ -147,7 +147,7 @@ Status LocalSession::Run(PreparedRun& run, std::span<const Tensor> feeds, const 
   if (deadline != 0) timer_.Remove(deadline);
   Leave(&cancellation);
   if (metadata != nullptr && options.trace) {
-    metadata->device = trace.device;
+    metadata->device = device_->name;
     for (const KernelTiming& timing : trace.kernels) {
       metadata->nodes.push_back({.node = std::string(timing.node),
                                  .op = std::string(timing.op),

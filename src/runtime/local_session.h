@@ -6,7 +6,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -83,7 +82,7 @@ class LocalSession {
   std::mutex mutex_;
   std::condition_variable step_left_;
   std::map<std::vector<int64_t>, std::shared_ptr<PreparedRun>> prepared_;  // under mutex_
-  std::set<CancellationSource*> running_;                                  // under mutex_
+  std::vector<CancellationSource*> running_;                               // under mutex_
   bool closed_ = false;                                                    // under mutex_
 };
 

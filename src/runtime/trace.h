@@ -20,7 +20,6 @@ struct KernelTiming {
 
 // Filled by one step at a time.
 struct StepTrace {
-  std::string device;
   std::vector<KernelTiming> kernels;
 };
 

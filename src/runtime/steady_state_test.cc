@@ -1,0 +1,59 @@
+// A steady step asks the C++ heap for nothing: counted by replacing operator new in this program.
+#include <atomic>
+#include <cstdlib>
+#include <gtest/gtest.h>
+#include <new>
+
+#include "carillon/op_builder.h"
+#include "carillon/session.h"
+
+namespace {
+
+std::atomic<bool> counting{false};
+std::atomic<int> allocations{0};
+
+}  // namespace
+
+#if !defined(__SANITIZE_ADDRESS__) && \
+    !defined(__SANITIZE_THREAD__)  // sanitizers have their own operator new
+// Not inlined: the compiler would see malloc and free and call them mismatched.
+[[gnu::noinline]] void* operator new(std::size_t bytes) {
+  if (counting.load(std::memory_order_relaxed)) allocations.fetch_add(1, std::memory_order_relaxed);
+  if (void* memory = std::malloc(bytes)) return memory;
+  throw std::bad_alloc();
+}
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+#define CARILLON_COUNTS_ALLOCATIONS 1
+#else
+#define CARILLON_COUNTS_ALLOCATIONS 0
+#endif
+
+namespace carillon {
+namespace {
+
+TEST(SteadyState, AStepDoesNotAllocate) {
+  if (!CARILLON_COUNTS_ALLOCATIONS) GTEST_SKIP() << "the sanitizer owns operator new";
+  Graph g;
+  const Output x =
+      OpBuilder(g, "Placeholder").Attr("dtype", kFloat).Attr("shape", PartialShape{-1, 64});
+  const Output w = OpBuilder(g, "Const")
+                       .Attr("value", Tensor::Full<float>({64, 32}, 0.1f))
+                       .Attr("dtype", kFloat);
+  Output y = OpBuilder("MatMul").Arg(x).Arg(w);
+  for (int i = 0; i < 20; ++i) y = OpBuilder("AddV2").Arg(OpBuilder("Tanh").Arg(y).Build()).Arg(y);
+  const Output loss = OpBuilder("Mean").Arg(y).Arg({0, 1});
+  Session session(g, {.threads = 1});
+  const Callable step = session.MakeCallable({x}, {loss});
+  const std::vector<Tensor> feeds = {Tensor::Full<float>({100, 64}, 1.0f)};
+  std::vector<Tensor> fetches;
+  for (int i = 0; i < 3; ++i) step.Run(feeds, &fetches);  // specialise, fill pools
+  allocations = 0;
+  counting = true;
+  for (int i = 0; i < 10; ++i) step.Run(feeds, &fetches);
+  counting = false;
+  EXPECT_EQ(allocations, 0);
+}
+
+}  // namespace
+}  // namespace carillon
