@@ -1,0 +1,57 @@
+// Rules that the shape functions and the kernels of the array ops follow alike.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+
+#include "absl/container/inlined_vector.h"
+#include "base/status.h"
+#include "carillon/shape.h"
+
+namespace carillon {
+
+class Node;
+
+// The shape that a tensor of shape `input` gets by Reshape to `wanted`, in which one size may be
+// -1. In an empty tensor the size that is -1 follows from the sizes that are not 0, as TensorFlow
+// has it.
+StatusOr<Shape> ResolveReshape(const Shape& input, std::span<const int64_t> wanted);
+
+// The five mask attributes that StridedSlice and its kin share: bit i speaks of element i of begin,
+// end and strides.
+struct StridedSliceMasks {
+  explicit StridedSliceMasks(const Node& node);
+  StridedSliceMasks() = default;
+  int64_t begin = 0;
+  int64_t end = 0;
+  int64_t ellipsis = 0;
+  int64_t new_axis = 0;
+  int64_t shrink_axis = 0;
+};
+
+// Stands for an element of begin or end that is not known before the step runs.
+inline constexpr int64_t kUnknownIndex = std::numeric_limits<int64_t>::min();
+
+// What a strided slice takes of one dimension of its input.
+struct SlicedDim {
+  int64_t begin = 0;  // meaningful only when the size is known
+  int64_t stride = 1;
+  int64_t size = -1;    // how many elements are taken; -1: not known
+  int result_dim = -1;  // the dimension of the result that it becomes; -1: none (an index)
+};
+
+struct StridedSlicePlan {
+  absl::InlinedVector<SlicedDim, kMaxRank> dims;  // one for each dimension of the input
+  PartialShape result;
+};
+
+// `input` must have a known rank; `begin`, `end` and `strides` are of one length. InvalidArgument
+// as in TensorFlow: stride 0, an index out of bounds, more indices than dimensions, two ellipses.
+StatusOr<StridedSlicePlan> PlanStridedSlice(const PartialShape& input,
+                                            std::span<const int64_t> begin,
+                                            std::span<const int64_t> end,
+                                            std::span<const int64_t> strides,
+                                            const StridedSliceMasks& masks);
+
+}  // namespace carillon
