@@ -12,6 +12,27 @@ Status Decline(const KernelRequest& request) {
   return Unimplemented("no loop for ", DTypeName(request.input_dtype(0)));
 }
 
+// Elements at the same place can be computed in whatever layout they lie, as long as operands that
+// move lie in the same one and the result has their dtype. Operands of one element have none.
+void TakeLayout(const KernelRequest& request, KernelTraits* traits) {
+  Layout layout;
+  Shape output;
+  if (!request.OutputShape(0, &output)) return;
+  for (const ValueInfo& input : request.inputs) {
+    Shape shape;
+    if (!input.shape.AsShape(&shape) || input.dtype != request.output_dtype(0)) return;
+    if (!(shape == output) && shape.num_elements() != 1) return;
+    if (layout == nullptr) layout = input.layout;
+  }
+  if (layout == nullptr) return;
+  for (const ValueInfo& input : request.inputs) {
+    Shape shape;
+    traits->input_layouts.push_back(input.shape.AsShape(&shape) && shape == output ? layout
+                                                                                   : nullptr);
+  }
+  traits->output_layouts = {layout};
+}
+
 const char* At(const void* data, int64_t element, size_t size) {
   return static_cast<const char*>(data) + static_cast<size_t>(element) * size;
 }
@@ -27,6 +48,7 @@ class UnaryKernel final : public Kernel {
         in_size_(DTypeSize(request.input_dtype(0))),
         out_size_(DTypeSize(request.output_dtype(0))) {
     if (request.input_dtype(0) == request.output_dtype(0)) traits_.reuses = {{0, 0}};
+    TakeLayout(request, &traits_);
   }
 
   Status Run(KernelContext& context) override {
@@ -62,6 +84,7 @@ class BinaryKernel final : public Kernel {
         in_size_(DTypeSize(request.input_dtype(0))),
         out_size_(DTypeSize(request.output_dtype(0))) {
     if (request.input_dtype(0) == request.output_dtype(0)) traits_.reuses = {{0, 0}, {1, 0}};
+    TakeLayout(request, &traits_);
   }
 
   Status Run(KernelContext& context) override {
