@@ -96,7 +96,7 @@ def random_goes_on_from_run_to_run(c, tf):
              raw.RandomStandardNormal(shape=shape, dtype=tf.float32, **seeds),
              raw.TruncatedNormal(shape=shape, dtype=tf.float32, **seeds),
              raw.RandomUniformInt(shape=shape, minval=3, maxval=1000, **seeds),
-             raw.RandomShuffle(value=tf.range(c.int(1, 50)), **seeds),
+             raw.RandomShuffle(value=tf.constant(list(range(c.int(1, 50)))), **seeds),
              raw.Multinomial(logits=[[0.1, 0.2, 0.3], [1.0, -1.0, 0.0]], num_samples=c.int(1, 9), **seeds),
              raw.ParameterizedTruncatedNormal(shape=[c.int(1, 150)], means=0.0, stdevs=1.0, minvals=-1.0, maxvals=2.0, **seeds)]
     for _ in range(3):
