@@ -5,39 +5,43 @@
 
 #include "base/strings.h"
 #include "base/throw.h"
+#include "graph/loop_gradient.h"
 
 namespace carillon {
 
-BackwardPass::BackwardPass(Graph& graph, bool colocate, const std::vector<Output>& stop_gradients,
-                           const GradTable& table)
-    : graph_(graph), colocate_(colocate), table_(table) {
-  for (const Output& stop : stop_gradients) stops_.insert(KeyOf(stop));
+BackwardPass::Unit BackwardPass::UnitOf(const Output& value) const {
+  if (const Loop* loop = options_.loops->LoopLeftBy(*value.node())) return {.loop = loop};
+  return {.node = value.node()};
 }
 
-std::vector<Output> BackwardPass::TrainableInputs(const Operation& op) const {
+std::vector<Output> BackwardPass::TrainableInputs(const Unit& unit) const {
   std::vector<Output> inputs;
-  for (int i = 0; i < op.num_inputs(); ++i) {
-    const Output input = op.input(i);
+  const auto add = [&](const Node& node, int i) {
+    const Output input(node.input(i).node, node.input(i).index);
     if (input.valid() && IsTrainable(input)) inputs.push_back(input);
+  };
+  if (unit.loop != nullptr) {
+    for (const LoopVariable& variable : unit.loop->variables) add(*variable.enter, 0);
+    for (const Node* enter : unit.loop->invariants) add(*enter, 0);
+  } else if (!options_.loops->IsLoopInput(*unit.node)) {  // there the region ends
+    for (int i = 0; i < unit.node->num_inputs(); ++i) add(*unit.node, i);
   }
   return inputs;
 }
 
-std::vector<Operation> BackwardPass::OpsBefore(const std::vector<Output>& ys) const {
+std::vector<BackwardPass::Unit> BackwardPass::UnitsBefore(const std::vector<Output>& ys) const {
   struct Visit {
-    Operation op;
+    Unit unit;
     std::vector<Output> inputs;
     size_t next = 0;
   };
-  std::vector<Operation> order;
-  std::vector<bool> seen(static_cast<size_t>(graph_.nodes().num_nodes()), false);
+  std::vector<Unit> order;
+  std::set<Unit> seen;
   std::vector<Visit> stack;  // instead of recursion: graphs may be deep
   const auto enter = [&](const Output& value) {
-    if (stops_.contains(KeyOf(value))) return;
-    const size_t id = static_cast<size_t>(value.node()->id());
-    if (seen[id]) return;
-    seen[id] = true;
-    stack.push_back({value.op(), TrainableInputs(value.op())});
+    if (options_.Stops(value)) return;
+    const Unit unit = UnitOf(value);
+    if (seen.insert(unit).second) stack.push_back({unit, TrainableInputs(unit)});
   };
   for (const Output& y : ys) {
     if (IsTrainable(y)) enter(y);
@@ -46,7 +50,7 @@ std::vector<Operation> BackwardPass::OpsBefore(const std::vector<Output>& ys) co
       if (top.next < top.inputs.size()) {
         enter(Output(top.inputs[top.next++]));
       } else {
-        order.push_back(top.op);
+        order.push_back(top.unit);
         stack.pop_back();
       }
     }
@@ -54,17 +58,29 @@ std::vector<Operation> BackwardPass::OpsBefore(const std::vector<Output>& ys) co
   return order;
 }
 
-std::set<int> BackwardPass::OpsAfter(const std::set<Key>& xs,
-                                     const std::vector<Operation>& ops) const {
-  std::set<int> after;
-  for (const Operation& op : ops) {
-    const bool reached = std::ranges::any_of(TrainableInputs(op), [&](const Output& input) {
-      if (xs.contains(KeyOf(input))) return true;
-      return !stops_.contains(KeyOf(input)) && after.contains(input.node()->id());
-    });
-    if (reached) after.insert(op.node()->id());
+std::vector<bool> BackwardPass::DependsOn(const Output& y,
+                                          const std::vector<Output>& candidates) const {
+  std::set<Key> read = {KeyOf(y)};
+  for (const Unit& unit : UnitsBefore({y})) {
+    for (const Output& input : TrainableInputs(unit)) read.insert(KeyOf(input));
   }
-  return after;
+  std::vector<bool> result;
+  for (const Output& candidate : candidates) result.push_back(read.contains(KeyOf(candidate)));
+  return result;
+}
+
+bool BackwardPass::IsConnected(const Output& value) const {
+  if (xs_.contains(KeyOf(value))) return true;
+  return !options_.Stops(value) && connected_.contains(UnitOf(value));
+}
+
+void BackwardPass::CheckRegion(const std::vector<Output>& values, const char* what) const {
+  for (const Output& value : values) {
+    const Loop* loop = options_.loops->FindLoop(options_.loops->FrameOf(*value.node()));
+    if (loop == nullptr || loop->frame == frame_) continue;
+    Throw(InvalidArgument("'", value.name(), "', one of ", what, ", is inside the loop '",
+                          loop->name, "' and has no gradient outside of it"));
+  }
 }
 
 const Gradient& BackwardPass::Arrived(const Output& value) {
@@ -74,24 +90,28 @@ const Gradient& BackwardPass::Arrived(const Output& value) {
   std::vector<Gradient>& parts = found->second;
   if (parts.size() > 1) {
     std::optional<ColocateWith> colocate;
-    if (colocate_) colocate.emplace(graph_, value.op());
+    if (options_.colocate) colocate.emplace(graph_, value.op());
     parts = {SumGradients(parts)};
   }
   return parts.front();
 }
 
+Gradient BackwardPass::ArrivedFor(const Output& value) {
+  return options_.Stops(value) ? Gradient() : Arrived(value);
+}
+
+void BackwardPass::Add(const Output& value, Gradient gradient) {
+  if (!gradient.empty() && IsTrainable(value))
+    arrived_[KeyOf(value)].push_back(std::move(gradient));
+}
+
 void BackwardPass::Differentiate(const Operation& op) {
   std::vector<Gradient> output_grads;
-  bool any = false;
-  for (int i = 0; i < op.num_outputs(); ++i) {
-    const Output output = op.output(i);
-    output_grads.push_back(stops_.contains(KeyOf(output)) ? Gradient() : Arrived(output));
-    any |= !output_grads.back().empty();
-  }
-  if (!any) return;
+  for (int i = 0; i < op.num_outputs(); ++i) output_grads.push_back(ArrivedFor(op.output(i)));
+  if (std::ranges::all_of(output_grads, &Gradient::empty)) return;
 
   bool known = false;
-  const GradFn gradient_of = table_.Find(op.type(), &known);
+  const GradFn gradient_of = options_.table->Find(op.type(), &known);
   if (!known) {
     Throw(Unimplemented("op ", op.type(), " has no gradient, but node '", op.name(),
                         "' lies between the values to differentiate; pass its outputs as "
@@ -101,30 +121,49 @@ void BackwardPass::Differentiate(const Operation& op) {
 
   const NameScope scope(graph_, op.name() + "_grad");
   std::optional<ColocateWith> colocate;
-  if (colocate_) colocate.emplace(graph_, op);
+  if (options_.colocate) colocate.emplace(graph_, op);
   GradContext context(op, std::move(output_grads));
   gradient_of(context);
-  for (int i = 0; i < op.num_inputs(); ++i) {
-    Gradient& gradient = context.input_grads()[static_cast<size_t>(i)];
-    const Output input = op.input(i);
-    if (gradient.empty() || !IsTrainable(input)) continue;
-    arrived_[KeyOf(input)].push_back(std::move(gradient));
+  for (int i = 0; i < op.num_inputs(); ++i)
+    Add(op.input(i), std::move(context.input_grads()[static_cast<size_t>(i)]));
+}
+
+void BackwardPass::Differentiate(const Loop& loop) {
+  std::vector<Gradient> exit_grads;
+  for (const LoopVariable& variable : loop.variables) {
+    std::vector<Gradient> parts;
+    for (Node* exit : variable.exits) parts.push_back(ArrivedFor(Output(exit, 0)));
+    exit_grads.push_back(SumGradients(parts));
   }
+  if (std::ranges::all_of(exit_grads, &Gradient::empty)) return;
+  const NameScope scope(graph_, loop.name + "_grad");
+  LoopGradient gradient(graph_, loop, options_);
+  gradient.Build(
+      exit_grads, [this](const Output& value) { return IsConnected(value); },
+      [this](const Output& value, Gradient part) { Add(value, std::move(part)); });
 }
 
 std::vector<Gradient> BackwardPass::Run(const std::vector<Output>& ys,
                                         const std::vector<Gradient>& y_grads,
                                         const std::vector<Output>& xs) {
-  const std::vector<Operation> before = OpsBefore(ys);
-  std::set<Key> x_keys;
-  for (const Output& x : xs) x_keys.insert(KeyOf(x));
-  const std::set<int> after = OpsAfter(x_keys, before);
-  for (size_t i = 0; i < ys.size(); ++i) {
-    if (IsTrainable(ys[i])) arrived_[KeyOf(ys[i])].push_back(y_grads[i]);
+  CheckRegion(ys, "ys");
+  CheckRegion(xs, "xs");
+  for (const Output& x : xs) xs_.insert(KeyOf(x));
+  const std::vector<Unit> before = UnitsBefore(ys);
+  for (const Unit& unit : before) {
+    const std::vector<Output> inputs = TrainableInputs(unit);
+    if (std::ranges::any_of(inputs, [&](const Output& input) { return IsConnected(input); }))
+      connected_.insert(unit);
   }
-  // Consumers first, so that when an op's turn comes everything has arrived at its outputs.
-  for (auto op = before.rbegin(); op != before.rend(); ++op) {
-    if (after.contains(op->node()->id())) Differentiate(*op);
+  for (size_t i = 0; i < ys.size(); ++i) Add(ys[i], y_grads[i]);
+  // Consumers first, so that when a unit's turn comes everything has arrived at its outputs.
+  for (auto unit = before.rbegin(); unit != before.rend(); ++unit) {
+    if (!connected_.contains(*unit)) continue;
+    if (unit->loop != nullptr) {
+      Differentiate(*unit->loop);
+    } else {
+      Differentiate(Operation(unit->node));
+    }
   }
   std::vector<Gradient> result;
   for (const Output& x : xs) result.push_back(Arrived(x));

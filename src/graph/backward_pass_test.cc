@@ -54,7 +54,15 @@ class BackwardPassTest : public ::testing::Test {
                             const std::vector<Output>& stops = {}) {
     std::vector<Gradient> grads;
     for (const Output& y : ys) grads.push_back(FillLike(y, 1.0));
-    return BackwardPass(g_, true, stops, TestTable()).Run(ys, grads, xs);
+    return RunWith(grads, ys, xs, stops);
+  }
+  std::vector<Gradient> RunWith(const std::vector<Gradient>& grads, const std::vector<Output>& ys,
+                                const std::vector<Output>& xs,
+                                const std::vector<Output>& stops = {}) {
+    LoopMap loops = *LoopMap::Make(g_.nodes());
+    BackwardOptions options{.loops = &loops, .table = &TestTable()};
+    for (const Output& stop : stops) options.stops.insert({stop.node()->id(), stop.index()});
+    return BackwardPass(g_, 0, options).Run(ys, grads, xs);
   }
   Graph g_;
 };
@@ -78,7 +86,7 @@ TEST_F(BackwardPassTest, ValuesWithoutAPathHaveNone) {
 TEST_F(BackwardPassTest, TheGradientOfAYThatIsAnXIsWhatItStartsWith) {
   const Output x = Value("x");
   const Gradient start = FillLike(x, 1.0);
-  const Gradient grad = BackwardPass(g_, true, {}, TestTable()).Run({x}, {start}, {x})[0];
+  const Gradient grad = RunWith({start}, {x}, {x})[0];
   EXPECT_EQ(grad.tensor(), start.tensor());
 }
 

@@ -10,17 +10,11 @@
 namespace carillon {
 namespace {
 
-ControlFlowContext* ContextOf(const Graph& graph, const Node* node) {
-  const auto& contexts = graph.state().context_of;
-  const auto found = contexts.find(node->id());
-  return found == contexts.end() ? nullptr : found->second;
-}
-
 // Values leave a branch through ops that are dead when it is not taken, but a loop only through its
 // Exits.
 Status CheckNotInInnerLoop(const Graph& graph, const Output& value,
                            const ControlFlowContext* until) {
-  for (const ControlFlowContext* c = ContextOf(graph, value.node()); c != until; c = c->outer()) {
+  for (const ControlFlowContext* c = ContextOf(graph, *value.node()); c != until; c = c->outer()) {
     if (!c->is_loop()) continue;
     return InvalidArgument("'", value.name(), "' is inside the loop '", c->name(),
                            "' and cannot be used outside of it: return it from the loop's body");
@@ -37,8 +31,27 @@ bool IsLoopConstant(const Endpoint& input) {
 
 }  // namespace
 
+ControlFlowContext* ContextOf(const Graph& graph, const Node& node) {
+  const auto& contexts = graph.state().context_of;
+  const auto found = contexts.find(node.id());
+  return found == contexts.end() ? nullptr : found->second;
+}
+
+void PlaceBeside(Graph& graph, const Node& node, const Node& neighbour) {
+  auto& contexts = graph.state().context_of;
+  if (ControlFlowContext* context = ContextOf(graph, neighbour)) {
+    contexts.insert_or_assign(node.id(), context);
+  } else {
+    contexts.erase(node.id());
+  }
+}
+
+void KeepContext(Graph& graph, std::unique_ptr<ControlFlowContext> context) {
+  graph.state().contexts.push_back(std::move(context));
+}
+
 bool ControlFlowContext::Contains(const Node* node) const {
-  const ControlFlowContext* c = ContextOf(graph_, node);
+  const ControlFlowContext* c = ContextOf(graph_, *node);
   while (c != nullptr && c != this) c = c->outer();
   return c == this;
 }
@@ -157,15 +170,19 @@ LoopContext::Choice LoopContext::Switch(const Output& merged) {
   return {.body = OpBuilder("Identity").Arg(op.output(1)), .switch_node = op.node()};
 }
 
-void LoopContext::CloseMerge(const Output& merged, const Output& next) {
+Status LoopContext::CheckInvariant(const Output& merged, const Output& next) {
   const PartialShape invariant = merged.shape();
   PartialShape refined;
   if (!invariant.MergeWith(next.shape(), &refined) || !(refined == next.shape())) {
-    Throw(InvalidArgument("the loop variable '", merged.node()->input(0).node->name(),
-                          "' enters with shape ", invariant.ToString(), " but has shape ",
-                          next.shape().ToString(),
-                          " after an iteration: give a shape invariant that fits both"));
+    return InvalidArgument("the loop variable '", merged.node()->input(0).node->name(),
+                           "' enters with shape ", invariant.ToString(), " but has shape ",
+                           next.shape().ToString(),
+                           " after an iteration: give a shape invariant that fits both");
   }
+  return absl::OkStatus();
+}
+
+void LoopContext::CloseMerge(const Output& merged, const Output& next) {
   const Output fed_back = OpBuilder("NextIteration").Arg(next);
   ThrowIfError(graph().nodes().SetInput(merged.node(), 1, {fed_back.node(), fed_back.index()}));
 }
@@ -179,6 +196,11 @@ Output LoopContext::Exit(const Choice& choice) {
   }
   return exit;
 }
+
+GraftContext::GraftContext(Graph& graph, const Node& neighbour)
+    : ControlFlowContext(graph, "", nullptr), neighbour_(neighbour) {}
+
+void GraftContext::AddOp(Node* node) { PlaceBeside(graph(), *node, neighbour_); }
 
 ContextScope::ContextScope(Graph& graph, ControlFlowContext* context)
     : graph_(graph), outer_(graph.state().context) {

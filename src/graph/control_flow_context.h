@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -87,6 +88,8 @@ class LoopContext : public ControlFlowContext {
     Node* switch_node;
   };
   Choice Switch(const Output& merged);
+  // InvalidArgument when the loop would change the shape of a variable beyond its invariant.
+  static Status CheckInvariant(const Output& merged, const Output& next);
   void CloseMerge(const Output& merged, const Output& next);
   Output Exit(const Choice& choice);
 
@@ -97,6 +100,36 @@ class LoopContext : public ControlFlowContext {
   Output condition_;
   std::map<int, Node*> tokens_;  // by the id of the op outside: what stands for it inside
 };
+
+// For adding to what was built before: ops are made beside `neighbour` and read what they are
+// given.
+class GraftContext final : public ControlFlowContext {
+ public:
+  GraftContext(Graph& graph, const Node& neighbour);
+  Output Capture(const Output& value) override { return value; }
+  Node* CaptureControl(Node* before) override { return before; }
+  void Adopt(NodeInit&) override {}
+  void AddOp(Node* node) override;
+
+ private:
+  Output BringIn(const Output& value) override { return value; }
+  const Node& neighbour_;
+};
+
+// Where an op was made; null: outside of all.
+ControlFlowContext* ContextOf(const Graph& graph, const Node& node);
+// From now on `node` counts as made where `neighbour` was.
+void PlaceBeside(Graph& graph, const Node& node, const Node& neighbour);
+
+void KeepContext(Graph& graph, std::unique_ptr<ControlFlowContext> context);
+// A context that lives as long as its graph.
+template <typename Context, typename... Args>
+Context& NewContext(Graph& graph, Args&&... args) {
+  auto made = std::make_unique<Context>(graph, std::forward<Args>(args)...);
+  Context& context = *made;
+  KeepContext(graph, std::move(made));
+  return context;
+}
 
 // Ops made while it lives are made inside `context` (null: outside of all).
 class ContextScope {

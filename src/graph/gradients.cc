@@ -62,7 +62,11 @@ std::vector<Gradient> Gradients(const std::vector<Output>& ys, const std::vector
     if (options.colocate) colocate.emplace(graph, y.op());
     y_grads.push_back(IsTrainable(y) ? Gradient(FillLike(y, 1.0)) : Gradient());
   }
-  return BackwardPass(graph, options.colocate, options.stop_gradients).Run(ys, y_grads, xs);
+  LoopMap loops = ValueOrThrow(LoopMap::Make(graph.nodes()));
+  BackwardOptions backward{.loops = &loops, .colocate = options.colocate};
+  for (const Output& stop : options.stop_gradients)
+    backward.stops.insert({stop.node()->id(), stop.index()});
+  return BackwardPass(graph, 0, backward).Run(ys, y_grads, xs);
 }
 
 }  // namespace carillon

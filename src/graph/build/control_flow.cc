@@ -1,7 +1,5 @@
 #include "carillon/ops/control_flow.h"
 
-#include <memory>
-
 #include "base/strings.h"
 #include "base/throw.h"
 #include "carillon/op_builder.h"
@@ -10,14 +8,6 @@
 
 namespace carillon {
 namespace {
-
-template <typename Context, typename... Args>
-Context& NewContext(Graph& graph, Args&&... args) {
-  auto made = std::make_unique<Context>(graph, std::forward<Args>(args)...);
-  Context& context = *made;
-  graph.state().contexts.push_back(std::move(made));
-  return context;
-}
 
 // The name of the innermost scope without its closing slash.
 std::string ScopeName(const Graph& graph) {
@@ -154,7 +144,9 @@ std::vector<Output> WhileLoop(Graph& graph, const std::vector<Input>& initial,
                             " but the body gives ",
                             next[i].valid() ? DTypeName(next[i].dtype()) : "nothing", " for it"));
     }
-    loop.CloseMerge(merged[i], loop.Capture(next[i]));
+    const Output inside = loop.Capture(next[i]);
+    ThrowIfError(LoopContext::CheckInvariant(merged[i], inside));
+    loop.CloseMerge(merged[i], inside);
   }
   std::vector<Output> results;
   for (const LoopContext::Choice& choice : choices) results.push_back(loop.Exit(choice));
