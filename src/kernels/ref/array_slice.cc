@@ -190,8 +190,8 @@ class StridedSliceAssignKernel final : public Kernel {
   }
 
   Status Run(KernelContext& context) override {
-    CARILLON_ASSIGN_OR_RETURN(const std::shared_ptr<Variable> variable,
-                              context.Resource<Variable>(0));
+    CARILLON_ASSIGN_OR_RETURN(const std::shared_ptr<VariableResource> variable,
+                              context.Resource<VariableResource>(0));
     const Tensor& value = context.input(4);
     if (variable->dtype() != value.dtype()) {
       return InvalidArgument("variable '", variable->name(), "' is of dtype ",
