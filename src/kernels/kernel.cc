@@ -66,6 +66,7 @@ const KernelTable& CpuKernels() {
     AddStateReferenceKernels(*made);
     AddTrainingReferenceKernels(*made);
     AddControlFlowReferenceKernels(*made);
+    AddTransferReferenceKernels(*made);
     return made;
   }();
   return *table;

@@ -166,6 +166,7 @@ void AddRandomReferenceKernels(KernelTable& table);
 void AddStateReferenceKernels(KernelTable& table);
 void AddTrainingReferenceKernels(KernelTable& table);
 void AddControlFlowReferenceKernels(KernelTable& table);
+void AddTransferReferenceKernels(KernelTable& table);
 // … and in cpu/FAMILY*.cc.
 void AddMathCpuKernels(KernelTable& table);
 void AddNnCpuKernels(KernelTable& table);

@@ -81,6 +81,7 @@ StatusOr<std::unique_ptr<Executable>> Executable::Make(const NodeGraph& graph,
                                                        const SpecializeOptions& options) {
   GraphDump dump(options.dump_folder);
   CARILLON_ASSIGN_OR_RETURN(std::unique_ptr<NodeGraph> work, PruneToSignature(graph, signature));
+  if (options.in_parts) CARILLON_RETURN_IF_ERROR(ExchangeInParts(work.get()));
   dump.Write("prune", *work);
   CARILLON_RETURN_IF_ERROR(PlaceOn(*work, *device, options.allow_soft_placement));
   CARILLON_RETURN_IF_ERROR(ReadReferences(work.get()));

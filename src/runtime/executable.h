@@ -15,6 +15,7 @@ struct SpecializeOptions {
   LoweringOptions lowering;
   bool optimize = true;
   bool allow_soft_placement = false;
+  bool in_parts = false;    // feeds and fetches are exchanged through the step's rendezvous
   std::string dump_folder;  // see SessionOptions::dump_graphs
 };
 

@@ -89,6 +89,13 @@ StatusOr<std::shared_ptr<Executable>> LocalSession::Find(PreparedRun& run,
     signature.feed_shapes.push_back(any_shape ? to.node->output(to.index).shape
                                               : PartialShape(feeds[i].shape()));
   }
+  CARILLON_ASSIGN_OR_RETURN(made.executable, Executable::Make(graph_, signature, device_, &state_,
+                                                              MakeSpecializeOptions()));
+  run.executables_.push_back(made);
+  return made.executable;
+}
+
+SpecializeOptions LocalSession::MakeSpecializeOptions() const {
   SpecializeOptions options{.optimize = options_.optimize,
                             .allow_soft_placement = options_.allow_soft_placement,
                             .dump_folder = options_.dump_graphs};
@@ -98,10 +105,7 @@ StatusOr<std::shared_ptr<Executable>> LocalSession::Find(PreparedRun& run,
                               .reference = options_.reference_kernels};
   if (options_.log_kernels)
     options.lowering.log_choice = [](const std::string& choice) { LogInfo("kernel for ", choice); };
-  CARILLON_ASSIGN_OR_RETURN(made.executable,
-                            Executable::Make(graph_, signature, device_, &state_, options));
-  run.executables_.push_back(made);
-  return made.executable;
+  return options;
 }
 
 Status LocalSession::Enter(CancellationSource* step) {

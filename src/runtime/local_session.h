@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <unordered_map>
 #include <vector>
 
@@ -14,9 +15,12 @@
 #include "runtime/cancellation.h"
 #include "runtime/deadline.h"
 #include "runtime/executable.h"
+#include "runtime/rendezvous.h"
 #include "runtime/resource_store.h"
 
 namespace carillon {
+
+class LocalSession;
 
 // One (feeds, fetches, targets) of a session. Holds an Executable for each combination of feed
 // shapes that came up; when there are many, one for all.
@@ -42,6 +46,28 @@ class PreparedRun {
   std::vector<Specialised> executables_;  // under mutex_
 };
 
+// A step that runs while its caller feeds and fetches piece by piece. Not thread-safe. Destroying
+// it cancels the step.
+class StepInParts {
+ public:
+  ~StepInParts();
+  // `feeds` and `fetches` are positions in the lists that the step was started with, each used
+  // once. Waits for the fetches.
+  Status Exchange(const std::vector<std::pair<size_t, Tensor>>& feeds,
+                  const std::vector<size_t>& fetches, std::vector<Tensor>* results);
+
+ private:
+  friend class LocalSession;
+  StepInParts() = default;
+  LocalSession* session_ = nullptr;
+  std::vector<Endpoint> feed_points_, fetch_points_;
+  std::vector<bool> fed_, fetched_;
+  std::unique_ptr<Executable> executable_;
+  LocalRendezvous rendezvous_;
+  CancellationSource cancellation_;
+  std::thread thread_;
+};
+
 // Thread-safe. The graph may grow between runs.
 class LocalSession {
  public:
@@ -57,6 +83,12 @@ class LocalSession {
   Status Run(PreparedRun& run, std::span<const Tensor> feeds, const RunOptions& options,
              std::vector<Tensor>* fetches, RunMetadata* metadata);
 
+  // Starts a step whose feeds and fetches are exchanged in parts. It runs on a thread of its own
+  // until every fetch and target is done.
+  StatusOr<std::unique_ptr<StepInParts>> StartInParts(const std::vector<Endpoint>& feeds,
+                                                      const std::vector<Endpoint>& fetches,
+                                                      const std::vector<Node*>& targets);
+
   // Cancels what runs and waits for it; later runs are FailedPrecondition.
   void Close();
   const Device& device() const { return *device_; }
@@ -67,6 +99,8 @@ class LocalSession {
 
   StatusOr<std::shared_ptr<Executable>> Find(PreparedRun& run, std::span<const Tensor> feeds);
   Status CheckFeeds(const PreparedRun& run, std::span<const Tensor> feeds) const;
+  SpecializeOptions MakeSpecializeOptions() const;
+  friend class StepInParts;
   Status Enter(CancellationSource* step);
   void Leave(CancellationSource* step);
 

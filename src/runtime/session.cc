@@ -1,5 +1,7 @@
 #include "carillon/session.h"
 
+#include <algorithm>
+
 #include "base/throw.h"
 #include "runtime/local_session.h"
 
@@ -110,6 +112,46 @@ Callable Session::MakeCallable(const std::vector<Output>& feeds, const std::vect
                                                              EndpointsOf(state_->graph, fetches),
                                                              NodesOf(state_->graph, targets)))});
   return callable;
+}
+
+struct PartialRun::State {
+  const Graph* graph;
+  std::vector<Endpoint> feeds, fetches;
+  std::unique_ptr<StepInParts> step;
+
+  static size_t Position(const std::vector<Endpoint>& list, const Endpoint& wanted) {
+    const auto found = std::ranges::find(list, wanted);
+    if (found == list.end())
+      Throw(InvalidArgument("'", wanted.node->name(), ":", wanted.index,
+                            "' was not named when the partial run was set up"));
+    return static_cast<size_t>(found - list.begin());
+  }
+};
+
+PartialRun Session::MakePartialRun(const std::vector<Output>& feeds,
+                                   const std::vector<Output>& fetches,
+                                   const std::vector<Operation>& targets) {
+  PartialRun run;
+  run.state_ = std::make_shared<PartialRun::State>();
+  run.state_->graph = &state_->graph;
+  run.state_->feeds = EndpointsOf(state_->graph, feeds);
+  run.state_->fetches = EndpointsOf(state_->graph, fetches);
+  run.state_->step = ValueOrThrow(state_->session.StartInParts(
+      run.state_->feeds, run.state_->fetches, NodesOf(state_->graph, targets)));
+  return run;
+}
+
+std::vector<Tensor> PartialRun::Run(const std::vector<Output>& fetches, const Feeds& feeds) {
+  if (state_ == nullptr) Throw(FailedPrecondition("the PartialRun was not made by a session"));
+  std::vector<std::pair<size_t, Tensor>> given;
+  for (const auto& [output, value] : feeds)
+    given.emplace_back(State::Position(state_->feeds, EndpointOf(*state_->graph, output)), value);
+  std::vector<size_t> wanted;
+  for (const Output& fetch : fetches)
+    wanted.push_back(State::Position(state_->fetches, EndpointOf(*state_->graph, fetch)));
+  std::vector<Tensor> results;
+  ThrowIfError(state_->step->Exchange(given, wanted, &results));
+  return results;
 }
 
 void Session::Close() { state_->session.Close(); }

@@ -170,6 +170,30 @@ TEST(Session, ACallableTakesFeedsByPosition) {
   EXPECT_EQ(ErrorOf([&] { subtract({Tensor::Scalar(5.0f)}); }).first, Code::kInvalidArgument);
 }
 
+TEST(Session, APartialRunTakesAndGivesPieceByPiece) {
+  Graph g;
+  const Output a = Placeholder(g, kFloat, {}, "a"), b = Placeholder(g, kFloat, {}, "b");
+  const Output twice = Add(a, a), sum = Add(twice, b);
+  Session session(g);
+  PartialRun run = session.MakePartialRun({a, b}, {twice, sum});
+  EXPECT_EQ(run.Run({twice}, {{a, Tensor::Scalar(2.0f)}})[0].scalar<float>(), 4);
+  EXPECT_EQ(ErrorOf([&] { run.Run({twice}, {}); }).first, Code::kInvalidArgument);
+  EXPECT_EQ(ErrorOf([&] {
+              run.Run({}, {{a, Tensor::Scalar(2.0f)}});
+            }).first,
+            Code::kInvalidArgument);
+  EXPECT_EQ(run.Run({sum}, {{b, Tensor::Scalar(3.0f)}})[0].scalar<float>(), 7);
+  // One that is given up half-way ends cleanly, and so does one whose session closes.
+  PartialRun given_up = session.MakePartialRun({a, b}, {twice, sum});
+  given_up.Run({twice}, {{a, Tensor::Scalar(2.0f)}});
+  PartialRun cut_off = session.MakePartialRun({a, b}, {twice, sum});
+  session.Close();
+  EXPECT_EQ(ErrorOf([&] {
+              cut_off.Run({twice}, {{a, Tensor::Scalar(2.0f)}});
+            }).first,
+            Code::kCancelled);
+}
+
 TEST(Session, IsOverWhenClosed) {
   Graph g;
   const Output c = Constant(g, Tensor::Scalar(4));

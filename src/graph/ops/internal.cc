@@ -21,6 +21,10 @@ void AddInternalOps(OpTable& ops) {
   ops.Add("_Arg() -> (output: T)", "T: type; index: int; shape: shape = ?", {stateful}, ArgShape);
   ops.Add("_Retval(input: T) -> ()", "T: type; index: int", {stateful}, ShapeNothing);
   ops.Add("_Targets() -> ()", "", {stateful}, ShapeNothing);
+
+  // The two ends of an edge that was cut, between parts of one step that meet at a rendezvous.
+  ops.Add("_Send(tensor: T) -> ()", "T: type; key: string", {stateful}, ShapeNothing);
+  ops.Add("_Recv() -> (tensor: T)", "T: type; key: string; shape: shape = ?", {stateful}, ArgShape);
 }
 
 }  // namespace carillon

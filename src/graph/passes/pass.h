@@ -24,6 +24,12 @@ struct Signature {
 StatusOr<std::unique_ptr<NodeGraph>> PruneToSignature(const NodeGraph& graph,
                                                       const Signature& signature);
 
+// Feeds and fetches that come and go while the step runs: _Arg i becomes a _Recv of FeedKey(i),
+// _Retval i a _Send of FetchKey(i).
+Status ExchangeInParts(NodeGraph* graph);
+std::string FeedKey(int64_t index);
+std::string FetchKey(int64_t index);
+
 // Drops what no _Retval, _Targets or stateful node needs… stateful nodes count only when something
 // kept depends on them.
 void RemoveUnused(NodeGraph* graph);

@@ -129,7 +129,8 @@ StatusOr<std::unique_ptr<NodeGraph>> PruneToSignature(const NodeGraph& graph,
 void RemoveUnused(NodeGraph* graph) {
   Marker marker(*graph, {});
   for (const auto& node : graph->nodes()) {
-    if (node != nullptr && (node->op() == "_Retval" || node->op() == "_Targets"))
+    if (node != nullptr &&
+        (node->op() == "_Retval" || node->op() == "_Targets" || node->op() == "_Send"))
       marker.Mark(node.get());
   }
   for (const auto& node : graph->nodes()) {

@@ -1,0 +1,46 @@
+// _Send and _Recv: the ends of an edge that was cut, between the parts of a step.
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "kernels/kernel.h"
+
+namespace carillon {
+namespace {
+
+class SendKernel final : public Kernel {
+ public:
+  explicit SendKernel(const KernelRequest& request) : key_(request.attr<std::string>("key")) {}
+  Status Run(KernelContext& context) override {
+    if (context.services().rendezvous == nullptr) return Internal("the step has nobody to send to");
+    return context.services().rendezvous->Send(key_, context.Keep(0), /*is_dead=*/false);
+  }
+
+ private:
+  const std::string key_;
+};
+
+class ReceiveKernel final : public AsyncKernel {
+ public:
+  explicit ReceiveKernel(const KernelRequest& request) : key_(request.attr<std::string>("key")) {}
+  void RunAsync(KernelContext& context, Done done) override {
+    if (context.services().rendezvous == nullptr)
+      return done(Internal("the step has nobody to receive from"));
+    context.services().rendezvous->ReceiveAsync(
+        key_, [&context, done = std::move(done)](const Status& status, Tensor value, bool is_dead) {
+          if (status.ok() && !is_dead) context.set_output(0, std::move(value));
+          done(status);
+        });
+  }
+
+ private:
+  const std::string key_;
+};
+
+}  // namespace
+
+void AddTransferReferenceKernels(KernelTable& table) {
+  table.Add({{"_Send", "ref", FromClass<SendKernel>}, {"_Recv", "ref", FromClass<ReceiveKernel>}});
+}
+
+}  // namespace carillon

@@ -1,0 +1,37 @@
+// LocalRendezvous: where the parts of one step in this process hand tensors to each other.
+#pragma once
+
+#include <deque>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+
+#include "kernels/services.h"
+
+namespace carillon {
+
+// Invariants, under mutex_: for a key either values or waiters are queued, never both; once
+// aborted_ is not OK nothing is queued any more, and every call is answered with it. Callbacks run
+// without the lock.
+class LocalRendezvous final : public Rendezvous {
+ public:
+  Status Send(const std::string& key, Tensor value, bool is_dead) override;
+  void ReceiveAsync(const std::string& key, Receive done) override;
+  // Ends every wait, now and later, with `reason`. The first call counts.
+  void Abort(const Status& reason);
+
+ private:
+  struct Value {
+    Tensor tensor;
+    bool is_dead;
+  };
+  struct Meeting {
+    std::deque<Value> values;
+    std::deque<Receive> waiters;
+  };
+  std::mutex mutex_;
+  std::unordered_map<std::string, Meeting> meetings_;
+  Status aborted_;
+};
+
+}  // namespace carillon
