@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 
 #include "absl/container/inlined_vector.h"
@@ -50,25 +49,6 @@ StatusOr<Shape> MakeShape(std::span<const int64_t> dims);
 // its elements.
 Status IndexError(std::string_view what, const Shape& shape, int64_t position, int64_t value,
                   int64_t limit);
-
-// Sums and differences as TensorFlow has them: integers wrap around, 16-bit floats round after
-// each.
-template <typename T>
-T Sum(T a, T b) {
-  if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
-    return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
-  } else {
-    return static_cast<T>(a + b);
-  }
-}
-template <typename T>
-T Difference(T a, T b) {
-  if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
-    return static_cast<T>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
-  } else {
-    return static_cast<T>(a - b);
-  }
-}
 
 // For the tables: a kernel that is one function and whose output 0 is the memory of input 0.
 template <KernelFn fn>

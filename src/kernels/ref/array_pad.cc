@@ -1,6 +1,7 @@
 // Kernels that put a border around a tensor, constant or mirrored.
 #include <utility>
 
+#include "kernels/ref/arithmetic.h"
 #include "kernels/ref/array_copy.h"
 #include "kernels/ref/array_kernels.h"
 #include "tensor/dispatch.h"
@@ -185,7 +186,7 @@ class MirrorPadKernel final : public Kernel {
 template <typename T>
 void AddBox(const T* from, T* to, const CopyDims& dims, size_t depth = 0) {
   if (depth == dims.size()) {
-    *to = Sum(*to, *from);
+    *to = WrapAdd(*to, *from);
     return;
   }
   const CopyDim& dim = dims[depth];

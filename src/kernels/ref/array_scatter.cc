@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "kernels/ref/arithmetic.h"
 #include "kernels/ref/array_copy.h"
 #include "kernels/ref/array_kernels.h"
 #include "kernels/ref/array_nd_index.h"
@@ -31,9 +32,9 @@ void UpdateSlice(T* to, const T* from, int64_t count) {
   } else if constexpr (std::is_same_v<T, bool>) {
     for (int64_t k = 0; k < count; ++k) to[k] = to[k] || from[k];
   } else if constexpr (update == Update::kAdd) {
-    for (int64_t k = 0; k < count; ++k) to[k] = Sum(to[k], from[k]);
+    for (int64_t k = 0; k < count; ++k) to[k] = WrapAdd(to[k], from[k]);
   } else {
-    for (int64_t k = 0; k < count; ++k) to[k] = Difference(to[k], from[k]);
+    for (int64_t k = 0; k < count; ++k) to[k] = WrapSub(to[k], from[k]);
   }
 }
 

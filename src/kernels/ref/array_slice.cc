@@ -4,7 +4,7 @@
 #include "graph/ops/array_rules.h"
 #include "kernels/ref/array_copy.h"
 #include "kernels/ref/array_kernels.h"
-#include "kernels/variable.h"
+#include "kernels/ref/state_kernels.h"
 
 namespace carillon {
 namespace {
@@ -186,28 +186,20 @@ class TensorStridedSliceUpdateKernel final : public Kernel {
 class StridedSliceAssignKernel final : public Kernel {
  public:
   explicit StridedSliceAssignKernel(const KernelRequest& request) : masks_(request.node) {
-    if (request.node.num_outputs() > 0) traits_.aliases.push_back({0, 0});
+    traits_ = UpdateTraits(request);
   }
 
   Status Run(KernelContext& context) override {
-    CARILLON_ASSIGN_OR_RETURN(const std::shared_ptr<VariableResource> variable,
-                              context.Resource<VariableResource>(0));
     const Tensor& value = context.input(4);
-    if (variable->dtype() != value.dtype()) {
-      return InvalidArgument("variable '", variable->name(), "' is of dtype ",
-                             DTypeName(variable->dtype()), " but the value is of ",
-                             DTypeName(value.dtype()));
-    }
-    {
-      VariableLock lock({variable.get()});
-      CARILLON_ASSIGN_OR_RETURN(const Tensor* now, lock.Readable(*variable));
-      CARILLON_ASSIGN_OR_RETURN(const KnownSlice slice,
-                                ResolveSlice(context, 1, now->shape(), masks_));
-      CARILLON_ASSIGN_OR_RETURN(Tensor * target,
-                                lock.Writable(*variable, context.services().allocator));
-      CARILLON_RETURN_IF_ERROR(AssignSlice(slice, value, *target));
-    }
-    return context.num_outputs() > 0 ? RunIdentity(context) : absl::OkStatus();
+    CARILLON_ASSIGN_OR_RETURN(const auto variable, VariableInput(context, 0, value.dtype()));
+    VariableLock lock({variable.get()});
+    CARILLON_ASSIGN_OR_RETURN(const Tensor* now, lock.Readable(*variable));
+    CARILLON_ASSIGN_OR_RETURN(const KnownSlice slice,
+                              ResolveSlice(context, 1, now->shape(), masks_));
+    CARILLON_ASSIGN_OR_RETURN(Tensor * target,
+                              lock.Writable(*variable, context.services().allocator));
+    PassReference(context);
+    return AssignSlice(slice, value, *target);
   }
 
  private:
