@@ -1,9 +1,11 @@
 // Rules that the shape functions and the kernels of the array ops follow alike.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <type_traits>
 
 #include "absl/container/inlined_vector.h"
 #include "base/status.h"
@@ -17,6 +19,33 @@ class Node;
 // -1. In an empty tensor the size that is -1 follows from the sizes that are not 0, as TensorFlow
 // has it.
 StatusOr<Shape> ResolveReshape(const Shape& input, std::span<const int64_t> wanted);
+
+// How many steps of `delta` lead from `start` to `limit`: the size of a Range. Each operation of
+// the floating types rounds to the type, as in TensorFlow. InvalidArgument when there is no way.
+template <typename T>
+StatusOr<int64_t> RangeSize(T start, T limit, T delta) {
+  if (delta == T(0)) return InvalidArgument("delta should not be 0");
+  if (delta > T(0) ? !(start <= limit) : !(start >= limit)) {
+    return InvalidArgument("delta ", +delta, " does not lead from start ", +start, " to limit ",
+                           +limit);
+  }
+  if constexpr (std::is_integral_v<T>) {
+    const bool up = delta > T(0);
+    // Modular arithmetic gives the distance even where the subtraction overflows.
+    const uint64_t distance = up ? static_cast<uint64_t>(limit) - static_cast<uint64_t>(start)
+                                 : static_cast<uint64_t>(start) - static_cast<uint64_t>(limit);
+    const uint64_t step = up ? static_cast<uint64_t>(delta) : 0 - static_cast<uint64_t>(delta);
+    const uint64_t size = distance / step + (distance % step != 0 ? 1 : 0);
+    if (size <= static_cast<uint64_t>(std::numeric_limits<int64_t>::max()))
+      return static_cast<int64_t>(size);
+  } else {
+    const T distance = static_cast<T>(limit - start);
+    const T steps = static_cast<T>(distance / delta);
+    const double size = std::ceil(std::fabs(static_cast<double>(steps)));
+    if (size < 9.2e18) return static_cast<int64_t>(size);
+  }
+  return InvalidArgument("(limit - start) / delta does not fit 63 bits");
+}
 
 // The five mask attributes that StridedSlice and its kin share: bit i speaks of element i of begin,
 // end and strides.

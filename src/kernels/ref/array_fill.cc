@@ -1,8 +1,7 @@
 // Kernels that make tensors: fills, sequences, one-hot encodings.
-#include <cmath>
-#include <limits>
 #include <type_traits>
 
+#include "graph/ops/array_rules.h"
 #include "kernels/ref/array_copy.h"
 #include "kernels/ref/array_kernels.h"
 #include "tensor/dispatch.h"
@@ -60,36 +59,6 @@ class EmptyKernel final : public Kernel {
  private:
   const bool clears_;
 };
-
-// How many steps of `delta` lead from `start` to `limit`. Each operation of the floating types
-// rounds to the type, as in TensorFlow.
-template <typename T>
-StatusOr<int64_t> RangeSize(T start, T limit, T delta) {
-  const auto too_long = [] {
-    return InvalidArgument("(limit - start) / delta does not fit 63 bits");
-  };
-  if (delta == T(0)) return InvalidArgument("delta should not be 0");
-  if (delta > T(0) ? !(start <= limit) : !(start >= limit)) {
-    return InvalidArgument("delta ", +delta, " does not lead from start ", +start, " to limit ",
-                           +limit);
-  }
-  if constexpr (std::is_integral_v<T>) {
-    const bool up = delta > T(0);
-    // Modular arithmetic gives the distance even where the subtraction overflows.
-    const uint64_t distance = up ? static_cast<uint64_t>(limit) - static_cast<uint64_t>(start)
-                                 : static_cast<uint64_t>(start) - static_cast<uint64_t>(limit);
-    const uint64_t step = up ? static_cast<uint64_t>(delta) : 0 - static_cast<uint64_t>(delta);
-    const uint64_t size = distance / step + (distance % step != 0 ? 1 : 0);
-    if (size > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) return too_long();
-    return static_cast<int64_t>(size);
-  } else {
-    const T distance = static_cast<T>(limit - start);
-    const T steps = static_cast<T>(distance / delta);
-    const double size = std::ceil(std::fabs(static_cast<double>(steps)));
-    if (!(size < 9.2e18)) return too_long();
-    return static_cast<int64_t>(size);
-  }
-}
 
 // out[i] = start + i * delta. Sums follow in a second pass, so that no fused multiply-add rounds
 // otherwise than TensorFlow does.
