@@ -91,12 +91,22 @@ Status TopKShape(ShapeContext& c, int64_t k) {
 
 Status ShapeEquality(ShapeContext& c) {
   if (c.attr<bool>("incompatible_shape_error")) return ShapeBroadcast(c);
-  // Shapes that do not fit give one bool, so unless all is known anything may come out.
+  // Shapes that do not fit give one bool, so the broadcast shape holds only where it is certain.
+  const PartialShape x = c.input(0);
+  const PartialShape y = c.input(1);
   c.set_output(0, PartialShape());
-  if (c.input(0).IsFullyKnown() && c.input(1).IsFullyKnown()) {
-    const StatusOr<PartialShape> both = BroadcastShapes(c.input(0), c.input(1));
-    c.set_output(0, both.ok() ? *both : PartialShape(Shape{}));
+  if (!x.has_rank() || !y.has_rank()) return absl::OkStatus();
+  const StatusOr<PartialShape> both = BroadcastShapes(x, y);
+  if (!both.ok()) {
+    c.set_output(0, Shape{});
+    return absl::OkStatus();
   }
+  for (int i = 1; i <= std::min(x.rank(), y.rank()); ++i) {
+    const int64_t a = x.dim(x.rank() - i);
+    const int64_t b = y.dim(y.rank() - i);
+    if (a != 1 && b != 1 && (a < 0 || b < 0)) return absl::OkStatus();
+  }
+  c.set_output(0, *both);
   return absl::OkStatus();
 }
 

@@ -248,7 +248,7 @@ struct SigmoidGrad {
 struct ReciprocalGrad {
   template <typename T>
   static T Apply(T y, T dy) {
-    return -dy * (y * y);
+    return dy == T(0) ? T(0) : -dy * (y * y);
   }
 };
 
