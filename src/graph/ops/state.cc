@@ -100,10 +100,9 @@ Status ScatterShape(ShapeContext& c) {
   return absl::OkStatus();
 }
 
-// The dimensions before the last of an Nd op's indices, and the slices of `variable` that an index
-// addresses.
-StatusOr<PartialShape> SlicesShape(const ShapeContext& c, const PartialShape& variable) {
-  CARILLON_ASSIGN_OR_RETURN(const PartialShape indices, c.WithRankAtLeast(1, 1));
+// The dimensions before the last of an Nd op's indices, then those of the slices of `variable` that
+// the last one addresses.
+StatusOr<PartialShape> SlicesShape(const PartialShape& indices, const PartialShape& variable) {
   if (!indices.has_rank() || !variable.has_rank()) return PartialShape();
   const int64_t depth = indices.dim(indices.rank() - 1);
   if (depth < 0) return PartialShape();
@@ -118,7 +117,8 @@ StatusOr<PartialShape> SlicesShape(const ShapeContext& c, const PartialShape& va
 
 Status ScatterNdShape(ShapeContext& c) {
   CARILLON_ASSIGN_OR_RETURN(const PartialShape variable, VariableShapeOf(c, c.input_dtype(2)));
-  CARILLON_ASSIGN_OR_RETURN(const PartialShape slices, SlicesShape(c, variable));
+  CARILLON_ASSIGN_OR_RETURN(const PartialShape indices, c.WithRankAtLeast(1, 1));
+  CARILLON_ASSIGN_OR_RETURN(const PartialShape slices, SlicesShape(indices, variable));
   CARILLON_RETURN_IF_ERROR(MergeShapes(slices, c.input(2)).status());
   if (c.num_outputs() > 0) c.set_output(0, variable);
   return absl::OkStatus();
@@ -145,7 +145,8 @@ Status ResourceGatherShape(ShapeContext& c) {
 
 Status ResourceGatherNdShape(ShapeContext& c) {
   CARILLON_ASSIGN_OR_RETURN(const PartialShape variable, VariableBehind(c, c.attr<DType>("dtype")));
-  CARILLON_ASSIGN_OR_RETURN(const PartialShape slices, SlicesShape(c, variable));
+  CARILLON_ASSIGN_OR_RETURN(const PartialShape indices, c.WithRankAtLeast(1, 1));
+  CARILLON_ASSIGN_OR_RETURN(const PartialShape slices, SlicesShape(indices, variable));
   c.set_output(0, slices);
   return absl::OkStatus();
 }

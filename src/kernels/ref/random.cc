@@ -1,7 +1,7 @@
 // Kernels of the ops that fill a tensor from a distribution, stateful and stateless.
-#include <array>
 #include <random>
 
+#include "kernels/ref/array_kernels.h"
 #include "kernels/ref/random_fill.h"
 #include "kernels/ref/random_kernels.h"
 #include "tensor/dispatch.h"
@@ -44,28 +44,6 @@ StatusOr<Philox> PhiloxFromSeedInput(const Tensor& seed) {
   return philox;
 }
 
-StatusOr<Shape> ShapeFromVector(const Tensor& dims) {
-  if (dims.rank() != 1) {
-    return InvalidArgument("shape must be a vector of {int32,int64}, got shape ",
-                           dims.shape().ToString());
-  }
-  if (dims.num_elements() > kMaxRank) {
-    return InvalidArgument("a shape of ", dims.num_elements(), " dimensions: at most ", kMaxRank,
-                           " are possible");
-  }
-  std::array<int64_t, kMaxRank> sizes{};
-  const auto rank = static_cast<size_t>(dims.num_elements());
-  const bool known = DispatchAmong<int32_t, int64_t>(dims.dtype(), [&]<typename T>() {
-    for (size_t i = 0; i < rank; ++i) sizes[i] = dims.data<T>()[i];
-  });
-  Shape shape;
-  if (!known || !Shape::TryMake(std::span(sizes.data(), rank), &shape)) {
-    return InvalidArgument("no tensor can have the shape that ", dims.ToString(),
-                           " spells: sizes must not be negative, nor their product overflow");
-  }
-  return shape;
-}
-
 namespace {
 
 template <Distribution distribution>
@@ -79,7 +57,7 @@ class RandomKernel final : public Kernel {
       : generator_(std::move(generator)) {}
 
   Status Run(KernelContext& context) override {
-    CARILLON_ASSIGN_OR_RETURN(const Shape shape, ShapeFromVector(context.input(0)));
+    CARILLON_ASSIGN_OR_RETURN(const Shape shape, ReadShape(context.input(0), "shape"));
     CARILLON_ASSIGN_OR_RETURN(Tensor * out, context.AllocateOutput(0, shape));
     FillRandom(distribution, generator_->ReserveOutputs(out->num_elements()), *out);
     return absl::OkStatus();
@@ -128,7 +106,7 @@ class RandomUniformIntKernel final : public Kernel {
 
   Status Run(KernelContext& context) override {
     CARILLON_ASSIGN_OR_RETURN(const IntRange range, ReadRange(context, 1));
-    CARILLON_ASSIGN_OR_RETURN(const Shape shape, ShapeFromVector(context.input(0)));
+    CARILLON_ASSIGN_OR_RETURN(const Shape shape, ReadShape(context.input(0), "shape"));
     CARILLON_ASSIGN_OR_RETURN(Tensor * out, context.AllocateOutput(0, shape));
     return FillRange(range, generator_->ReserveOutputs(out->num_elements()), *out);
   }
@@ -169,7 +147,7 @@ StatusOr<Philox> FromKeyAndCounter(const KernelContext& context) {
 
 template <Distribution distribution, PhiloxSource source>
 Status RunStateless(KernelContext& context) {
-  CARILLON_ASSIGN_OR_RETURN(const Shape shape, ShapeFromVector(context.input(0)));
+  CARILLON_ASSIGN_OR_RETURN(const Shape shape, ReadShape(context.input(0), "shape"));
   CARILLON_ASSIGN_OR_RETURN(const Philox philox, source(context));
   CARILLON_ASSIGN_OR_RETURN(Tensor * out, context.AllocateOutput(0, shape));
   FillRandom(distribution, philox, *out);
@@ -178,7 +156,7 @@ Status RunStateless(KernelContext& context) {
 
 template <PhiloxSource source>
 Status RunStatelessFullInt(KernelContext& context) {
-  CARILLON_ASSIGN_OR_RETURN(const Shape shape, ShapeFromVector(context.input(0)));
+  CARILLON_ASSIGN_OR_RETURN(const Shape shape, ReadShape(context.input(0), "shape"));
   CARILLON_ASSIGN_OR_RETURN(const Philox philox, source(context));
   CARILLON_ASSIGN_OR_RETURN(Tensor * out, context.AllocateOutput(0, shape));
   FillRandomFullInt(philox, *out);
@@ -187,7 +165,7 @@ Status RunStatelessFullInt(KernelContext& context) {
 
 template <PhiloxSource source, int first_bound>
 Status RunStatelessInt(KernelContext& context) {
-  CARILLON_ASSIGN_OR_RETURN(const Shape shape, ShapeFromVector(context.input(0)));
+  CARILLON_ASSIGN_OR_RETURN(const Shape shape, ReadShape(context.input(0), "shape"));
   CARILLON_ASSIGN_OR_RETURN(const Philox philox, source(context));
   CARILLON_ASSIGN_OR_RETURN(const IntRange range, ReadRange(context, first_bound));
   CARILLON_ASSIGN_OR_RETURN(Tensor * out, context.AllocateOutput(0, shape));

@@ -7,7 +7,6 @@
 #include <string>
 
 #include "base/status.h"
-#include "carillon/shape.h"
 #include "kernels/kernel.h"
 #include "kernels/philox.h"
 
@@ -36,9 +35,6 @@ StatusOr<std::shared_ptr<GeneratorState>> SessionGenerator(const KernelRequest& 
 
 // From the two elements of the input `seed` of a stateless op.
 StatusOr<Philox> PhiloxFromSeedInput(const Tensor& seed);
-
-// The shape that the elements of an int32 or int64 vector spell.
-StatusOr<Shape> ShapeFromVector(const Tensor& dims);
 
 void AddSamplingKernels(KernelTable& table);         // RandomShuffle, Multinomial
 void AddTruncatedNormalKernels(KernelTable& table);  // ParameterizedTruncatedNormal

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <type_traits>
 
+#include "kernels/ref/array_kernels.h"
 #include "kernels/ref/random_fill.h"
 #include "kernels/ref/random_kernels.h"
 #include "tensor/dispatch.h"
@@ -185,7 +186,7 @@ class ParameterizedTruncatedNormalKernel final : public Kernel {
       : generator_(std::move(generator)) {}
 
   Status Run(KernelContext& context) override {
-    CARILLON_ASSIGN_OR_RETURN(const Shape shape, ShapeFromVector(context.input(0)));
+    CARILLON_ASSIGN_OR_RETURN(const Shape shape, ReadShape(context.input(0), "shape"));
     if (shape.rank() == 0) return InvalidArgument("shape must not be empty");
     CARILLON_ASSIGN_OR_RETURN(const bool same, CheckParameters(context, shape.dim(0)));
     CARILLON_ASSIGN_OR_RETURN(Tensor * out, context.AllocateOutput(0, shape));

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "base/parallel.h"
+#include "kernels/ref/array_kernels.h"
 #include "kernels/ref/state_kernels.h"
 #include "tensor/dispatch.h"
 
@@ -23,12 +24,6 @@ void CopySlices(const Tensor& from, std::span<const int64_t> places, int64_t siz
                   }
                 });
   });
-}
-
-StatusOr<Shape> MakeShape(std::span<const int64_t> dims) {
-  Shape shape;
-  if (!Shape::TryMake(dims, &shape)) return InvalidArgument("the result would be too large");
-  return shape;
 }
 
 class ResourceGatherKernel final : public Kernel {
@@ -56,8 +51,7 @@ class ResourceGatherKernel final : public Kernel {
       }
       batches *= value.dim(i);
     }
-    absl::InlinedVector<int64_t, 2 * kMaxRank> dims(indices.shape().dims().begin(),
-                                                    indices.shape().dims().end());
+    Ints dims(indices.shape().dims().begin(), indices.shape().dims().end());
     for (int i = axis + 1; i < value.rank(); ++i) {
       dims.push_back(value.dim(i));
       size *= value.dim(i);
@@ -82,7 +76,7 @@ class ResourceGatherKernel final : public Kernel {
       for (int64_t i = 0; i < n; ++i) {
         const int64_t index = indices.data<T>()[i];
         if (index < 0 || index >= rows) {
-          status = InvalidArgument("indices[", i, "] = ", index, " is not in [0, ", rows, ")");
+          status = IndexError("indices", indices.shape(), i, index, rows);
           return;
         }
         places.mutable_data<int64_t>()[i] = i / (n / batches) * rows + index;
@@ -106,7 +100,7 @@ Status RunResourceGatherNd(KernelContext& context) {
   }
   const auto depth = static_cast<int>(indices.dim(indices.rank() - 1));
   const auto outer = indices.shape().dims().first(static_cast<size_t>(indices.rank() - 1));
-  absl::InlinedVector<int64_t, 2 * kMaxRank> dims(outer.begin(), outer.end());
+  Ints dims(outer.begin(), outer.end());
   int64_t size = 1;
   for (int i = depth; i < value.rank(); ++i) {
     dims.push_back(value.dim(i));

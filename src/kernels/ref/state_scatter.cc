@@ -4,6 +4,7 @@
 
 #include "base/parallel.h"
 #include "kernels/ref/arithmetic.h"
+#include "kernels/ref/array_kernels.h"
 #include "kernels/ref/state_kernels.h"
 #include "tensor/dispatch.h"
 
@@ -71,7 +72,7 @@ Status CheckArguments(const VariableResource& variable, const Tensor& value, con
   for (int64_t i = 0; i < indices.num_elements(); ++i) {
     const int64_t index = indices.data<int64_t>()[i];
     if (index < 0 || index >= value.dim(0)) {
-      return InvalidArgument("indices[", i, "] = ", index, " is not in [0, ", value.dim(0), ")");
+      return IndexError("indices", indices.shape(), i, index, value.dim(0));
     }
   }
   return absl::OkStatus();

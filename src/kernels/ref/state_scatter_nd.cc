@@ -3,6 +3,7 @@
 #include <string>
 
 #include "kernels/ref/arithmetic.h"
+#include "kernels/ref/array_nd_index.h"
 #include "kernels/ref/state_kernels.h"
 #include "tensor/dispatch.h"
 
@@ -12,15 +13,14 @@ namespace {
 enum class Combine { kUpdate, kAdd, kSub };
 
 // The last dimension of `indices` addresses a slice of the variable; the dimensions before it say
-// how many there are.
-struct Slices {
-  int64_t count = 1;  // how many slices are addressed
-  int64_t depth = 0;  // leading dimensions of the variable that an index addresses
-  int64_t size = 1;   // elements of one slice
+// how many there are. A vector counts as many indices of one part.
+struct Addressed {
+  int64_t count = 0;
+  int depth = 1;
 };
 
-StatusOr<Slices> CheckShapes(const VariableResource& variable, const Shape& value,
-                             const Shape& indices, const Shape& updates) {
+StatusOr<Addressed> CheckShapes(const VariableResource& variable, const Shape& value,
+                                const Shape& indices, const Shape& updates) {
   const auto misfit = [&](std::string_view why) {
     return InvalidArgument("updates of shape ", updates.ToString(), " at indices of shape ",
                            indices.ToString(), " do not fit variable ", variable.name(),
@@ -28,22 +28,18 @@ StatusOr<Slices> CheckShapes(const VariableResource& variable, const Shape& valu
   };
   if (value.rank() < 1) return misfit("a scalar has no slices");
   if (indices.rank() < 1) return misfit("indices must be a vector or more");
-  Slices slices;
-  slices.depth = indices.dim(indices.rank() - 1);
-  if (slices.depth < 1) return misfit("an index has no parts");
-  if (slices.depth > value.rank()) return misfit("an index has more parts than dimensions");
-  const int outer = indices.rank() - 1;
-  const auto depth = static_cast<int>(slices.depth);
+  const int outer = std::max(indices.rank() - 1, 1);
+  const int64_t depth = indices.rank() > 1 ? indices.dim(outer) : 1;
+  if (depth < 1) return misfit("an index has no parts");
+  if (depth > value.rank()) return misfit("an index has more parts than there are dimensions");
   if (updates.rank() != outer + value.rank() - depth) return misfit("the ranks do not add up");
-  for (int i = 0; i < outer; ++i) {
-    if (updates.dim(i) != indices.dim(i)) return misfit("the number of slices differs");
-    slices.count *= indices.dim(i);
+  for (int i = 0; i < updates.rank(); ++i) {
+    const int place = i - outer + static_cast<int>(depth);
+    if (updates.dim(i) != (i < outer ? indices.dim(i) : value.dim(place))) {
+      return misfit(i < outer ? "the number of slices differs" : "the slices differ in shape");
+    }
   }
-  for (int i = depth; i < value.rank(); ++i) {
-    if (updates.dim(outer + i - depth) != value.dim(i)) return misfit("the slices differ in shape");
-    slices.size *= value.dim(i);
-  }
-  return slices;
+  return Addressed{indices.num_elements() / depth, static_cast<int>(depth)};
 }
 
 template <Combine combine, typename T>
@@ -66,12 +62,8 @@ class ScatterNdKernel final : public Kernel {
     if (combine != Combine::kUpdate && !IsFloating(dtype) && !IsInteger(dtype)) {
       return Unimplemented("arithmetic on ", DTypeName(dtype));
     }
-    const auto& policy = request.attr<std::string>("bad_indices_policy");
-    if (policy != "" && policy != "DEFAULT" && policy != "ERROR" && policy != "IGNORE") {
-      return InvalidArgument("bad_indices_policy is '", policy,
-                             "' but should be DEFAULT, ERROR or IGNORE");
-    }
-    return std::make_unique<ScatterNdKernel>(request, policy == "IGNORE");
+    CARILLON_ASSIGN_OR_RETURN(const bool ignore_bad, IgnoresBadIndices(request));
+    return std::make_unique<ScatterNdKernel>(request, ignore_bad);
   }
   ScatterNdKernel(const KernelRequest& request, bool ignore_bad) : ignore_bad_(ignore_bad) {
     traits_ = UpdateTraits(request);
@@ -83,20 +75,26 @@ class ScatterNdKernel final : public Kernel {
     CARILLON_ASSIGN_OR_RETURN(const Tensor indices, IndicesAsInt64(context, context.input(1)));
     VariableLock lock({variable.get()});
     CARILLON_ASSIGN_OR_RETURN(const Tensor* old, lock.Readable(*variable));
-    CARILLON_ASSIGN_OR_RETURN(const Slices slices, CheckShapes(*variable, old->shape(),
-                                                               indices.shape(), updates.shape()));
-    CARILLON_ASSIGN_OR_RETURN(const Tensor places, Places(context, old->shape(), indices, slices));
+    CARILLON_ASSIGN_OR_RETURN(
+        const Addressed slices,
+        CheckShapes(*variable, old->shape(), indices.shape(), updates.shape()));
     PassReference(context);
-    if (slices.count == 0 || slices.size == 0) return absl::OkStatus();
+    if (slices.count == 0) return absl::OkStatus();
+    if (old->num_elements() == 0) {
+      return InvalidArgument("variable ", variable->name(), " is empty: it has no slices");
+    }
+    const NdIndexer indexer(old->shape(), slices.depth);
+    CARILLON_ASSIGN_OR_RETURN(const Tensor offsets,
+                              Offsets(context, indexer, indices, slices.count));
     CARILLON_ASSIGN_OR_RETURN(Tensor * value,
                               lock.Writable(*variable, context.services().allocator));
     const auto scatter = [&]<typename T>() {
       T* target = static_cast<T*>(value->mutable_raw_data());
       const T* source = static_cast<const T*>(updates.raw_data());
       for (int64_t i = 0; i < slices.count; ++i) {
-        const int64_t place = places.data<int64_t>()[i];
-        if (place < 0) continue;
-        CombineSlice<combine>(target + place * slices.size, source + i * slices.size, slices.size);
+        const int64_t offset = offsets.data<int64_t>()[i];
+        if (offset < 0) continue;
+        CombineSlice<combine>(target + offset, source + i * indexer.slice(), indexer.slice());
       }
     };
     if constexpr (combine == Combine::kUpdate) {
@@ -108,27 +106,18 @@ class ScatterNdKernel final : public Kernel {
   }
 
  private:
-  // The number of each addressed slice; -1 where an index is out of range and that is ignored.
-  StatusOr<Tensor> Places(KernelContext& context, const Shape& shape, const Tensor& indices,
-                          const Slices& slices) const {
-    CARILLON_ASSIGN_OR_RETURN(Tensor places,
-                              context.AllocateTemporary(DType::kInt64, Shape{slices.count}));
-    for (int64_t i = 0; i < slices.count; ++i) {
-      const int64_t* index = indices.data<int64_t>() + i * slices.depth;
-      int64_t place = 0;
-      for (int d = 0; d < slices.depth && place >= 0; ++d) {
-        const bool inside = index[d] >= 0 && index[d] < shape.dim(d);
-        place = inside ? place * shape.dim(d) + index[d] : -1;
-      }
-      if (place < 0 && !ignore_bad_) {
-        std::string text;
-        for (int d = 0; d < slices.depth; ++d) StrAppend(&text, d == 0 ? "" : ", ", index[d]);
-        return InvalidArgument("indices[", i, "] = [", text, "] does not index into shape ",
-                               shape.ToString());
-      }
-      places.mutable_data<int64_t>()[i] = place;
+  // Where each addressed slice begins; -1 where an index is out of range and that is ignored. All
+  // are checked before anything is changed.
+  StatusOr<Tensor> Offsets(KernelContext& context, const NdIndexer& indexer, const Tensor& indices,
+                           int64_t count) const {
+    CARILLON_ASSIGN_OR_RETURN(Tensor offsets,
+                              context.AllocateTemporary(DType::kInt64, Shape{count}));
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t offset = indexer.Offset(indices.data<int64_t>() + i * indexer.depth());
+      if (offset < 0 && !ignore_bad_) return indexer.Error(indices, i, "a variable");
+      offsets.mutable_data<int64_t>()[i] = offset;
     }
-    return places;
+    return offsets;
   }
 
   const bool ignore_bad_;

@@ -1,3 +1,4 @@
+#include "kernels/ref/array_kernels.h"
 #include "kernels/ref/state_kernels.h"
 #include "kernels/ref/training_kernel.h"
 
@@ -55,7 +56,8 @@ StatusOr<Hyperparameters> UpdateKernel::ReadHyperparameters(const KernelContext&
     }
     DispatchFloating(dtype_, [&]<typename T>() { values[i] = double{tensor.data<T>()[0]}; });
   }
-  CARILLON_RETURN_IF_ERROR(CheckHyperparameters(values));
+  // As in TensorFlow, dense forms take any value.
+  if (indices_ >= 0) CARILLON_RETURN_IF_ERROR(CheckHyperparameters(values));
   return values;
 }
 
@@ -120,7 +122,7 @@ Status UpdateKernel::Run(KernelContext& context) {
   for (int64_t i = 0; i < indices.num_elements(); ++i) {
     const int64_t index = indices.data<int64_t>()[i];
     if (index < 0 || index >= rows) {
-      return InvalidArgument("indices[", i, "] = ", index, " is not in [0, ", rows, ")");
+      return IndexError("indices", indices.shape(), i, index, rows);
     }
   }
   if (indices.num_elements() == 0) return absl::OkStatus();

@@ -19,7 +19,8 @@ def indices(c):
 def update(name, inputs, slots=None, hyper=None, attrs=None, bad=(), halves=HALVES, sparse_halves=None, dense=True, sparse=True,
            references=True):
     """`inputs`: the op's, in order, where "grad" or "delta" stands for the gradient (of sparse forms: "grad", and the indices behind it).
-    `slots`: their domains. `hyper`: the ranges of the hyperparameters. `bad`: hyperparameters that TensorFlow refuses."""
+    `slots`: their domains. `hyper`: the ranges of the hyperparameters. `bad`: hyperparameters that TensorFlow
+    refuses in sparse forms."""
     slots, hyper = slots or {}, hyper or {}
     for kind in [ref] * references + [resource]:
         for is_sparse in [False] * dense + [True] * sparse:
@@ -49,7 +50,7 @@ def _describe(name, kind, is_sparse, order, slots, hyper, attrs, bad, halves):
     variable = lambda *shape: kind(t("T", shape))
     fitting = dict(var=variable(3, 2), **{slot: variable(3, 2) for slot in slots}, **{gradient: zeros("float", 3, 2)})
     wrong = [{argument: zeros("float", 1)} for argument in hyper]
-    wrong += list(bad)
+    wrong += list(bad) if is_sparse else []
     wrong += [{**fitting, gradient: zeros("float", 3, 4)}] + [{**fitting, slot: variable(3, 4)} for slot in slots]
     wrong += [{"var": ref(t("T", (3, 2)), initialized=False)}] if kind is ref else []
     if is_sparse:
