@@ -1,0 +1,115 @@
+#include "kernels/variable.h"
+
+#include <gtest/gtest.h>
+#include <thread>
+#include <vector>
+
+namespace carillon {
+namespace {
+
+const float* DataOf(const VariableResource& variable) { return variable.Snapshot().data<float>(); }
+
+TEST(VariableResource, HasNoValueAtFirst) {
+  VariableResource variable(kFloat, "layer/w");
+  EXPECT_FALSE(variable.IsInitialized());
+  EXPECT_FALSE(variable.Snapshot().has_value());
+  const Status status = variable.Read().status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(status));
+  EXPECT_NE(status.message().find("layer/w"), absl::string_view::npos);
+  EXPECT_NE(status.message().find("uninitialized"), absl::string_view::npos);
+  VariableLock lock({&variable});
+  EXPECT_TRUE(absl::IsFailedPrecondition(lock.Readable(variable).status()));
+  EXPECT_TRUE(absl::IsFailedPrecondition(lock.Writable(variable, HostAllocator()).status()));
+  EXPECT_TRUE(absl::IsFailedPrecondition(lock.Rewritable(variable, HostAllocator()).status()));
+}
+
+TEST(VariableResource, IsWrittenInPlaceWhenNobodyHoldsTheValue) {
+  VariableResource variable(kFloat, "w");
+  variable.Assign(Tensor::FromVector<float>({1, 2}));
+  const float* before = DataOf(variable);
+  {
+    VariableLock lock({&variable});
+    Tensor* value = lock.Writable(variable, HostAllocator()).value();
+    value->mutable_data<float>()[0] = 5;
+    const auto rewrite = lock.Rewritable(variable, HostAllocator()).value();
+    EXPECT_EQ(rewrite.from.raw_data(), rewrite.to->raw_data());
+  }
+  EXPECT_EQ(DataOf(variable), before);
+  EXPECT_EQ(variable.Snapshot().data<float>()[0], 5);
+}
+
+TEST(VariableResource, SnapshotsNeverChange) {
+  VariableResource variable(kFloat, "w");
+  variable.Assign(Tensor::FromVector<float>({1, 2}));
+  const Tensor first = variable.Snapshot();
+  {
+    VariableLock lock({&variable});
+    lock.Writable(variable, HostAllocator()).value()->mutable_data<float>()[0] = 5;
+  }
+  const Tensor second = variable.Snapshot();
+  {
+    VariableLock lock({&variable});
+    const auto rewrite = lock.Rewritable(variable, HostAllocator()).value();
+    EXPECT_EQ(rewrite.from.data<float>()[0], 5);
+    for (int i = 0; i < 2; ++i) rewrite.to->mutable_data<float>()[i] = 9;
+  }
+  EXPECT_EQ(first.data<float>()[0], 1);
+  EXPECT_EQ(second.data<float>()[0], 5);
+  EXPECT_EQ(second.data<float>()[1], 2);
+  EXPECT_EQ(variable.Snapshot().data<float>()[1], 9);
+}
+
+TEST(VariableResource, CopiesStrings) {
+  VariableResource variable(kString, "s");
+  variable.Assign(Tensor::FromVector<std::string>({"a", "b"}));
+  const Tensor held = variable.Snapshot();
+  {
+    VariableLock lock({&variable});
+    lock.Writable(variable, HostAllocator()).value()->mutable_data<std::string>()[0] = "z";
+  }
+  EXPECT_EQ(held.data<std::string>()[0], "a");
+  EXPECT_EQ(variable.Snapshot().data<std::string>()[0], "z");
+  EXPECT_EQ(variable.Snapshot().data<std::string>()[1], "b");
+}
+
+// A limit leaves no room for a second copy: the value must survive the failure.
+TEST(VariableResource, KeepsItsValueWhenThereIsNoMemory) {
+  const auto small = MakePoolAllocator({.limit_bytes = 64});
+  VariableResource variable(kFloat, "w");
+  variable.Assign(Tensor::Full<float>(Shape{1000}, 3));
+  const Tensor held = variable.Snapshot();
+  VariableLock lock({&variable});
+  EXPECT_TRUE(absl::IsResourceExhausted(lock.Rewritable(variable, small.get()).status()));
+  EXPECT_EQ(lock.Readable(variable).value()->data<float>()[999], 3);
+}
+
+TEST(VariableLock, TakesTheSameVariableTwice) {
+  VariableResource variable(kFloat, "w");
+  { VariableLock lock({&variable, &variable}); }
+  EXPECT_FALSE(variable.IsInitialized());
+}
+
+TEST(VariableLock, LocksInOneOrderWhateverIsAsked) {
+  VariableResource a(kInt64, "a"), b(kInt64, "b");
+  a.Assign(Tensor::Scalar<int64_t>(0));
+  b.Assign(Tensor::Scalar<int64_t>(0));
+  const auto count = [](VariableResource& first, VariableResource& second) {
+    for (int i = 0; i < 2000; ++i) {
+      VariableLock lock({&first, &second});
+      for (VariableResource* variable : {&first, &second}) {
+        lock.Writable(*variable, HostAllocator()).value()->mutable_data<int64_t>()[0] += 1;
+      }
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 2; ++i) {
+    threads.emplace_back([&] { count(a, b); });
+    threads.emplace_back([&] { count(b, a); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(a.Snapshot().scalar<int64_t>(), 8000);
+  EXPECT_EQ(b.Snapshot().scalar<int64_t>(), 8000);
+}
+
+}  // namespace
+}  // namespace carillon
