@@ -7,7 +7,7 @@ on the first run; with CARILLON_PYTHON=/path/to/python that interpreter is used 
   run.py                                  everything
   run.py --family math --family nn        two tables
   run.py --op Conv2D --seed 7             one op, other random cases
-  run.py --op Conv2D --case 4             one case
+  run.py --op Conv2D --case 4             one case; where an op is described several times, --op Conv2D@2
   run.py --check own_gradients            our own Gradients() only
 """
 
@@ -74,7 +74,7 @@ def main():
     descriptions = cases.read_tables(HERE / "cases")
     chosen = [
         d for d in descriptions
-        if (not arguments.family or d.family in arguments.family) and (not arguments.op or d.op in arguments.op or set(d.ops) & set(arguments.op))
+        if (not arguments.family or d.family in arguments.family) and (not arguments.op or {d.op, d.name, *d.ops} & set(arguments.op))
     ]
     if not chosen:
         sys.exit("run.py: no table describes that")

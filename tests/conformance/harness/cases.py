@@ -27,7 +27,7 @@ class Case:
 
     @property
     def name(self):
-        return f"{self.description.op}#{self.index}"
+        return f"{self.description.name}#{self.index}"
 
 
 def read_tables(folder, families=None):
@@ -77,7 +77,7 @@ def make_cases(description, seed, only=None):
     """The cases of a description. `only`: the index of a single one."""
     decks = {}
     for index, (mode, overrides) in enumerate(_schedule(description)):
-        rng = np.random.default_rng([seed, zlib.crc32(description.op.encode()), index])
+        rng = np.random.default_rng([seed, zlib.crc32(description.name.encode()), index])
         case = Case(description, index, mode, rng, overrides=overrides)
         if description.program is None:
             case.inputs, case.attrs = _resolve(description, mode, rng, decks, overrides)

@@ -22,7 +22,7 @@ class Failure:
 @dataclasses.dataclass
 class Result:
     family: str
-    op: str
+    name: str  # of the description
     ops: list
     counts: collections.Counter = dataclasses.field(default_factory=collections.Counter)  # check -> cases
     failures: list = dataclasses.field(default_factory=list)
@@ -160,7 +160,7 @@ def _items(case, checks, result):
 
 def check(description, program, seed, checks, only=None, note=lambda case: None):
     """The result of all cases of a description. `note` is told of each case before TensorFlow is."""
-    result = Result(description.family, description.op, description.ops)
+    result = Result(description.family, description.name, description.ops)
     items = []
     for case in cases.make_cases(description, seed, only):
         note(case.name)

@@ -38,6 +38,11 @@ class Description:
     ignore_outputs: tuple = ()  # indices whose values are not compared
     compare: str = "values"  # or "shapes": dtypes and shapes only; or "bits": floats must be the same to the last bit
     may_fail: bool = False  # TensorFlow may refuse ordinary cases; the codes are then compared
+    name: str = ""  # the op's, with @2, @3, … where it is described several times
+
+    def __post_init__(self):
+        others = sum(other.op == self.op for other in descriptions)
+        self.name = self.name or (f"{self.op}@{others + 1}" if others else self.op)
 
     def number_of_ordinary_cases(self):
         decks = [len(choices) for choices in self.attrs.values() if isinstance(choices, list)]

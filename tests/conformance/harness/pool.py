@@ -43,8 +43,8 @@ class _Worker:
 
     def failed(self, text):
         d = self.descriptions[self.index]
-        result = check.Result(d.family, d.op, d.ops)
-        result.failures.append(check.Failure("harness", self.case or d.op, 0, text))
+        result = check.Result(d.family, d.name, d.ops)
+        result.failures.append(check.Failure("harness", self.case or d.name, 0, text))
         return result
 
     def tail_of_log(self):

@@ -1,6 +1,11 @@
 """Failures as they come, and the table at the end."""
 
 import collections
+import textwrap
+
+
+def _wrap(start, names):
+    return textwrap.fill(start + ", ".join(sorted(names)), 120, subsequent_indent="    ", break_long_words=False)
 
 
 class Report:
@@ -19,7 +24,7 @@ class Report:
         for failure in result.failures[: self.show]:
             print(f"FAILED {result.family}: {failure.case} ({failure.check})\n{failure.text}\n", flush=True)
         if len(result.failures) > self.show:
-            print(f"       {result.op}: {len(result.failures) - self.show} more failures\n", flush=True)
+            print(f"       {result.name}: {len(result.failures) - self.show} more failures\n", flush=True)
 
     def _add_failures(self, what, failures):
         self.other_failures[what] += len(failures)
@@ -39,32 +44,38 @@ class Report:
     def add_coverage(self, specs, descriptions, left_out):
         """Every op of our specs has a case or a reason."""
         covered = {op for d in descriptions for op in d.ops}
-        self._add_failures("coverage", [f"{op}: no table describes it" for op in sorted(set(specs) - covered - set(left_out))])
-        self._add_failures("coverage", [f"{op}: described, but we have no such op" for op in sorted(covered - set(specs))])
+        for what, ops in [("no table describes", set(specs) - covered - set(left_out)), ("described, but no op of ours", covered - set(specs))]:
+            self.other_failures["coverage"] += len(ops)
+            if ops:
+                print(_wrap(f"FAILED coverage: {what}: ", ops))
         by_reason = collections.defaultdict(list)
         for op, why in left_out.items():
             if op in specs and op not in covered:
                 by_reason[why].append(op)
         for why, ops in by_reason.items():
-            self.notes.append(f"left out ({why}): {', '.join(sorted(ops))}")
+            self.notes.append(_wrap(f"left out ({why}): ", ops))
 
     def print_table(self, seconds):
         rows = collections.defaultdict(collections.Counter)
+        ops = collections.defaultdict(set)
+        failing = collections.defaultdict(set)
         for result in self.results:
-            for row in (rows[result.family], rows["total"]):
-                row["ops"] += 1
-                row["failures"] += len(result.failures)
-                row["failing ops"] += bool(result.failures)
-                row.update(result.counts)
+            for family in (result.family, "total"):
+                ops[family].update(result.ops)
+                if result.failures:
+                    failing[family].update(result.ops or [result.name])
+                rows[family]["failures"] += len(result.failures)
+                rows[family].update(result.counts)
+        for family, row in rows.items():
+            row.update({"ops": len(ops[family]), "failing ops": len(failing[family])})
         columns = ["ops", "values", "gradients", "own_gradients", "plain", "failing ops", "failures"]
         if rows:
             total = rows.pop("total")
             print(f"\n{'family':<14}" + "".join(f"{column:>15}" for column in columns))
             for family, row in [*sorted(rows.items()), ("total", total)]:
                 print(f"{family:<14}" + "".join(f"{row[column]:>15}" for column in columns))
-            failing = sorted(result.op for result in self.results if result.failures)
-            if failing:
-                print(f"failing: {', '.join(failing)}")
+            if failing["total"]:
+                print(_wrap("failing: ", failing["total"]))
         for note in self.notes:
             print(note)
         for what, count in self.other_failures.items():
