@@ -27,6 +27,7 @@ void AddNnReferenceKernels(KernelTable& table) {
   AddSoftmaxReferenceKernels(table);
   AddLrnReferenceKernels(table);
   AddBatchNormReferenceKernels(table);
+  AddFusedMatMulReferenceKernels(table);
 }
 
 }  // namespace carillon

@@ -18,6 +18,7 @@ void AddActivationReferenceKernels(KernelTable& table);
 void AddSoftmaxReferenceKernels(KernelTable& table);
 void AddLrnReferenceKernels(KernelTable& table);
 void AddBatchNormReferenceKernels(KernelTable& table);
+void AddFusedMatMulReferenceKernels(KernelTable& table);
 
 // In which sums are formed: the 16-bit floats are storage only.
 template <typename T>

@@ -22,13 +22,15 @@ class BatchNormKernel : public Kernel {
   explicit BatchNormKernel(const KernelRequest& request)
       : epsilon_(request.attr<float>("epsilon")),
         is_training_(request.attr<bool>("is_training")),
-        format_(request.attr<std::string>("data_format")) {}
+        format_(request.attr<std::string>("data_format")),
+        relu_(request.node.op().starts_with("_FusedBatchNormRelu")),
+        residual_(relu_ && request.attr<int64_t>("N") > 0) {}
   template <typename K>
   static KernelResult MakeOf(const KernelRequest& request) {
-    for (int i = 2; i < static_cast<int>(request.inputs.size()); ++i) {
-      if (request.input_dtype(i) != DType::kFloat)
-        return Unimplemented("scale, offset and statistics must be float");
-    }
+    if (request.input_dtype(3) != DType::kFloat)
+      return Unimplemented("scale, offset and statistics must be float");
+    if (request.node.FindAttr("N") != nullptr && request.attr<int64_t>("N") > 1)
+      return InvalidArgument("there can be one residual, not ", request.attr<int64_t>("N"));
     return std::make_unique<K>(request);
   }
 
@@ -77,6 +79,8 @@ class BatchNormKernel : public Kernel {
   const float epsilon_;
   const bool is_training_;
   const std::string format_;
+  const bool relu_;      // of the op's output
+  const bool residual_;  // added before the Relu
 };
 
 class FusedBatchNormKernel final : public BatchNormKernel {
@@ -89,6 +93,10 @@ class FusedBatchNormKernel final : public BatchNormKernel {
     const bool reads_statistics = !is_training_ || average_factor_ != 1.0f;
     for (int i = 1; i < (reads_statistics ? 5 : 3); ++i)
       CARILLON_RETURN_IF_ERROR(CheckVector(context, i, view.channels));
+    if (residual_ && context.input(5).shape() != x.shape()) {
+      return InvalidArgument("a residual of shape ", context.input(5).shape().ToString(),
+                             " does not go with x of shape ", x.shape().ToString());
+    }
     CARILLON_ASSIGN_OR_RETURN(Tensor * y, context.AllocateOutput(0, x.shape()));
     float* statistics[4];
     for (int i = 0; i < 4; ++i) {
@@ -122,6 +130,7 @@ class FusedBatchNormKernel final : public BatchNormKernel {
     const float* offset = context.input(2).data<float>();
     const float* old_mean = context.input(3).data<float>();
     const float* old_variance = context.input(4).data<float>();
+    const T* residual = residual_ ? context.input(5).data<T>() : nullptr;
     const auto count = static_cast<double>(view.per_channel());
     ForEachChannel(view, [&](int64_t c, const auto& for_each) {
       double mean = 0, variance = 0;
@@ -153,13 +162,17 @@ class FusedBatchNormKernel final : public BatchNormKernel {
                                              std::sqrt(variance + static_cast<double>(epsilon_)));
       const auto center = static_cast<float>(mean);
       for_each([&](int64_t i) {
-        y[i] = static_cast<T>((static_cast<float>(x[i]) - center) * factor + offset[c]);
+        float value = (static_cast<float>(x[i]) - center) * factor + offset[c];
+        if (residual != nullptr) value += static_cast<float>(residual[i]);
+        y[i] = static_cast<T>(relu_ && value < 0 ? 0 : value);
       });
     });
   }
   const float average_factor_;
 };
 
+// Where the inputs of the gradient ops stand: FusedBatchNormGrad takes y_backprop, x, scale, mean,
+// variance; _FusedBatchNormReluGrad y_backprop, x, scale, offset, mean, variance and perhaps y.
 class FusedBatchNormGradKernel final : public BatchNormKernel {
  public:
   using BatchNormKernel::BatchNormKernel;
@@ -167,19 +180,27 @@ class FusedBatchNormGradKernel final : public BatchNormKernel {
     const Tensor& grad = context.input(0);
     const Tensor& x = context.input(1);
     CARILLON_ASSIGN_OR_RETURN(const ChannelView view, View(x.shape()));
-    if (grad.shape() != x.shape()) {
+    if (grad.shape() != x.shape() || (residual_ && context.input(6).shape() != x.shape())) {
       return InvalidArgument("y_backprop of shape ", grad.shape().ToString(),
                              " does not go with x of shape ", x.shape().ToString());
     }
-    for (int i = 2; i < 5; ++i) CARILLON_RETURN_IF_ERROR(CheckVector(context, i, view.channels));
+    for (int i = 2; i <= variance_input(); ++i)
+      CARILLON_RETURN_IF_ERROR(CheckVector(context, i, view.channels));
     CARILLON_ASSIGN_OR_RETURN(Tensor * x_grad, context.AllocateOutput(0, x.shape()));
     CARILLON_ASSIGN_OR_RETURN(Tensor * scale_grad, context.AllocateOutput(1, Shape{view.channels}));
     CARILLON_ASSIGN_OR_RETURN(Tensor * offset_grad,
                               context.AllocateOutput(2, Shape{view.channels}));
-    for (int i : {3, 4}) CARILLON_RETURN_IF_ERROR(context.AllocateOutput(i, Shape{0}).status());
+    Tensor* residual_grad = nullptr;
+    if (residual_) {
+      CARILLON_ASSIGN_OR_RETURN(residual_grad, context.AllocateOutput(3, x.shape()));
+    }
+    if (!relu_) {
+      for (int i : {3, 4}) CARILLON_RETURN_IF_ERROR(context.AllocateOutput(i, Shape{0}).status());
+    }
     if (!DispatchAmong<float, Half, Bfloat16>(x.dtype(), [&]<typename T>() {
-          Differentiate<T>(context, view, grad.data<T>(), x.data<T>(), x_grad->mutable_data<T>(),
-                           scale_grad->mutable_data<float>(), offset_grad->mutable_data<float>());
+          Differentiate<T>(context, view, x_grad->mutable_data<T>(),
+                           scale_grad->mutable_data<float>(), offset_grad->mutable_data<float>(),
+                           residual_ ? residual_grad->mutable_data<T>() : nullptr);
         })) {
       return NoSuchType(context.node(), x.dtype());
     }
@@ -187,35 +208,51 @@ class FusedBatchNormGradKernel final : public BatchNormKernel {
   }
 
  private:
+  int mean_input() const { return relu_ ? 4 : 3; }
+  int variance_input() const { return relu_ ? 5 : 4; }
+
   template <typename T>
-  void Differentiate(const KernelContext& context, const ChannelView& view, const T* grad,
-                     const T* x, T* x_grad, float* scale_grad, float* offset_grad) const {
+  void Differentiate(const KernelContext& context, const ChannelView& view, T* x_grad,
+                     float* scale_grad, float* offset_grad, T* residual_grad) const {
+    const T* grad = context.input(0).data<T>();
+    const T* x = context.input(1).data<T>();
+    const T* y = residual_ ? context.input(6).data<T>() : nullptr;
     const float* scale = context.input(2).data<float>();
-    const float* means = context.input(3).data<float>();
-    const float* variances = context.input(4).data<float>();
+    const float* offset = relu_ ? context.input(3).data<float>() : nullptr;
+    const float* means = context.input(mean_input()).data<float>();
+    const float* variances = context.input(variance_input()).data<float>();
     const auto count = static_cast<double>(view.per_channel());
     ForEachChannel(view, [&](int64_t c, const auto& for_each) {
       const double mean = static_cast<double>(means[c]);
       const double inverse_deviation =
           1 / std::sqrt(static_cast<double>(variances[c]) + static_cast<double>(epsilon_));
+      const double factor = static_cast<double>(scale[c]) * inverse_deviation;
+      const auto distance = [&](int64_t i) {
+        return static_cast<double>(static_cast<float>(x[i])) - mean;
+      };
+      // What the Relu lets through.
+      const auto passed = [&](int64_t i) {
+        const bool open = residual_ ? static_cast<float>(y[i]) > 0
+                          : relu_   ? static_cast<float>(distance(i) * factor) + offset[c] > 0
+                                    : true;
+        return open ? static_cast<double>(static_cast<float>(grad[i])) : 0.0;
+      };
       double sum = 0, projection = 0;
       for_each([&](int64_t i) {
-        const double g = static_cast<double>(static_cast<float>(grad[i]));
+        const double g = passed(i);
         sum += g;
-        projection += g * (static_cast<double>(static_cast<float>(x[i])) - mean);
+        projection += g * distance(i);
+        if (residual_) residual_grad[i] = static_cast<T>(static_cast<float>(g));
       });
       offset_grad[c] = static_cast<float>(sum);
       scale_grad[c] = static_cast<float>(projection * inverse_deviation);
-      const double factor = static_cast<double>(scale[c]) * inverse_deviation;
       // In training the batch's own mean and variance depend on x too.
       const double mean_part = is_training_ ? sum / count : 0;
       const double variance_part =
           is_training_ ? projection / count * inverse_deviation * inverse_deviation : 0;
       for_each([&](int64_t i) {
-        const double g = static_cast<double>(static_cast<float>(grad[i]));
-        const double d = static_cast<double>(static_cast<float>(x[i])) - mean;
-        x_grad[i] =
-            static_cast<T>(static_cast<float>(factor * (g - mean_part - d * variance_part)));
+        x_grad[i] = static_cast<T>(
+            static_cast<float>(factor * (passed(i) - mean_part - distance(i) * variance_part)));
       });
     });
   }
@@ -228,6 +265,8 @@ void AddBatchNormReferenceKernels(KernelTable& table) {
       {"FusedBatchNorm", "ref", BatchNormKernel::MakeOf<FusedBatchNormKernel>},
       {"FusedBatchNormV2", "ref", BatchNormKernel::MakeOf<FusedBatchNormKernel>},
       {"FusedBatchNormV3", "ref", BatchNormKernel::MakeOf<FusedBatchNormKernel>},
+      {"_FusedBatchNormRelu", "ref", BatchNormKernel::MakeOf<FusedBatchNormKernel>},
+      {"_FusedBatchNormReluGrad", "ref", BatchNormKernel::MakeOf<FusedBatchNormGradKernel>},
       {"FusedBatchNormGrad", "ref", BatchNormKernel::MakeOf<FusedBatchNormGradKernel>},
       {"FusedBatchNormGradV2", "ref", BatchNormKernel::MakeOf<FusedBatchNormGradKernel>},
       {"FusedBatchNormGradV3", "ref", BatchNormKernel::MakeOf<FusedBatchNormGradKernel>},

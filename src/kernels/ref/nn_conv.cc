@@ -185,6 +185,41 @@ Status CheckGradient(const ConvGeometry& g, const Tensor& grad) {
                          g.OutputShape().ToString(), " but is ", grad.shape().ToString());
 }
 
+// Adds a bias to each channel of an image batch and takes the Relu of it.
+template <typename T>
+void AddBias(const ConvGeometry& g, const T* bias, bool relu, T* output) {
+  using A = Accumulator<T>;
+  const ImageStrides out(g.format, g.height.output, g.width.output, g.out_channels);
+  ParallelFor(g.batch, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t n = begin; n < end; ++n) {
+      for (int64_t at = 0; at < g.height.output * g.width.output; ++at) {
+        T* pixel = output + n * out.batch + at * out.width;
+        for (int64_t o = 0; o < g.out_channels; ++o) {
+          const A sum = static_cast<A>(pixel[o * out.channels]) + static_cast<A>(bias[o]);
+          pixel[o * out.channels] = static_cast<T>(relu && sum < A{0} ? A{0} : sum);
+        }
+      }
+    }
+  });
+}
+
+// The sum of each channel of an image batch.
+template <typename T>
+void SumChannels(const ConvGeometry& g, const T* grad, T* sums) {
+  using A = Accumulator<T>;
+  const ImageStrides out(g.format, g.height.output, g.width.output, g.out_channels);
+  ParallelFor(g.out_channels, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t o = begin; o < end; ++o) {
+      A sum{};
+      for (int64_t n = 0; n < g.batch; ++n) {
+        for (int64_t at = 0; at < g.height.output * g.width.output; ++at)
+          sum += static_cast<A>(grad[n * out.batch + at * out.width + o * out.channels]);
+      }
+      sums[o] = static_cast<T>(sum);
+    }
+  });
+}
+
 class Conv2DKernel final : public ConvKernel {
  public:
   using ConvKernel::ConvKernel;
@@ -196,6 +231,31 @@ class Conv2DKernel final : public ConvKernel {
     CARILLON_ASSIGN_OR_RETURN(Tensor * output, context.AllocateOutput(0, g.OutputShape()));
     if (!DispatchConv(input.dtype(), [&]<typename T>() {
           Forward<T>(g, input.data<T>(), filter.data<T>(), output->mutable_data<T>());
+        })) {
+      return NoSuchType(context.node(), input.dtype());
+    }
+    return absl::OkStatus();
+  }
+};
+
+class FusedConv2DKernel final : public ConvKernel {
+ public:
+  using ConvKernel::ConvKernel;
+  Status Run(KernelContext& context) override {
+    const Tensor& input = context.input(0);
+    const Tensor& filter = context.input(1);
+    const Tensor& bias = context.input(2);
+    CARILLON_ASSIGN_OR_RETURN(const ConvGeometry g,
+                              MakeConvGeometry(attrs_, input.shape(), filter.shape()));
+    if (bias.shape() != Shape{g.out_channels}) {
+      return InvalidArgument("the bias should be a vector of ", g.out_channels, " but is ",
+                             bias.shape().ToString());
+    }
+    CARILLON_ASSIGN_OR_RETURN(Tensor * output, context.AllocateOutput(0, g.OutputShape()));
+    const bool relu = context.node().attr<bool>("relu");
+    if (!DispatchFloating(input.dtype(), [&]<typename T>() {
+          Forward<T>(g, input.data<T>(), filter.data<T>(), output->mutable_data<T>());
+          AddBias<T>(g, bias.data<T>(), relu, output->mutable_data<T>());
         })) {
       return NoSuchType(context.node(), input.dtype());
     }
@@ -255,8 +315,13 @@ class Conv2DBackpropFilterKernel final : public ConvKernel {
     CARILLON_ASSIGN_OR_RETURN(const ConvGeometry g, MakeConvGeometry(attrs_, input.shape(), shape));
     CARILLON_RETURN_IF_ERROR(CheckGradient(g, grad));
     CARILLON_ASSIGN_OR_RETURN(Tensor * result, context.AllocateOutput(0, shape));
+    Tensor* bias_grad = nullptr;  // of _ConvBackpropFilterBias
+    if (context.num_outputs() > 1) {
+      CARILLON_ASSIGN_OR_RETURN(bias_grad, context.AllocateOutput(1, Shape{g.out_channels}));
+    }
     if (!DispatchFloating(grad.dtype(), [&]<typename T>() {
           BackwardFilter<T>(g, input.data<T>(), grad.data<T>(), result->mutable_data<T>());
+          if (bias_grad != nullptr) SumChannels<T>(g, grad.data<T>(), bias_grad->mutable_data<T>());
         })) {
       return NoSuchType(context.node(), grad.dtype());
     }
@@ -271,6 +336,8 @@ void AddConvReferenceKernels(KernelTable& table) {
       {"Conv2D", "ref", ConvKernel::MakeOf<Conv2DKernel>},
       {"Conv2DBackpropInput", "ref", ConvKernel::MakeOf<Conv2DBackpropInputKernel>},
       {"Conv2DBackpropFilter", "ref", ConvKernel::MakeOf<Conv2DBackpropFilterKernel>},
+      {"_FusedConv2D", "ref", ConvKernel::MakeOf<FusedConv2DKernel>},
+      {"_ConvBackpropFilterBias", "ref", ConvKernel::MakeOf<Conv2DBackpropFilterKernel>},
   });
 }
 

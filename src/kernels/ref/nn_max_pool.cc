@@ -151,6 +151,17 @@ void MaxPoolBackward(const PoolGeometry& g, const T* input, const T* grad, T* re
   });
 }
 
+// The same for features that a Relu made, with the gradient of that Relu.
+template <typename T>
+void ReluPoolBackward(const PoolGeometry& g, const T* features, const T* grad, T* result) {
+  MaxPoolBackward<T>(g, features, grad, result);
+  const int64_t image = g.height.input * g.width.input * g.channels;
+  ParallelFor(g.batch, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin * image; i < end * image; ++i)
+      result[i] = static_cast<float>(features[i]) > 0 ? result[i] : T{};
+  });
+}
+
 // Windows over the channels alone: MaxPool takes them when they do not overlap and fit evenly.
 Status CheckDepthWindow(const WindowAttrs& attrs, const Shape& input) {
   if (attrs.ksize[0] != 1 || attrs.ksize[1] != 1 || attrs.strides[0] != 1 ||
@@ -203,6 +214,7 @@ class MaxPoolKernel final : public PoolKernel {
   }
 };
 
+template <bool relu>
 class MaxPoolGradKernel final : public PoolKernel {
  public:
   using PoolKernel::PoolKernel;
@@ -213,9 +225,11 @@ class MaxPoolGradKernel final : public PoolKernel {
     CARILLON_RETURN_IF_ERROR(CheckShape("orig_output", context.input(1), g.OutputShape()));
     CARILLON_RETURN_IF_ERROR(CheckShape("grad", grad, g.OutputShape()));
     CARILLON_ASSIGN_OR_RETURN(Tensor * result, context.AllocateOutput(0, input.shape()));
-    if (!DispatchNumber(input.dtype(), [&]<typename T>() {
-          MaxPoolBackward<T>(g, input.data<T>(), grad.data<T>(), result->mutable_data<T>());
-        })) {
+    const auto run = [&]<typename T>() {
+      relu ? ReluPoolBackward<T>(g, input.data<T>(), grad.data<T>(), result->mutable_data<T>())
+           : MaxPoolBackward<T>(g, input.data<T>(), grad.data<T>(), result->mutable_data<T>());
+    };
+    if (!(relu ? DispatchFloating(input.dtype(), run) : DispatchNumber(input.dtype(), run))) {
       return NoSuchType(context.node(), input.dtype());
     }
     return absl::OkStatus();
@@ -340,8 +354,9 @@ void AddMaxPoolReferenceKernels(KernelTable& table) {
   table.Add({
       {"MaxPool", "ref", PoolKernel::MakeOf<MaxPoolKernel>},
       {"MaxPoolV2", "ref", PoolKernel::MakeOf<MaxPoolKernel, 1>},
-      {"MaxPoolGrad", "ref", PoolKernel::MakeOf<MaxPoolGradKernel>},
-      {"MaxPoolGradV2", "ref", PoolKernel::MakeOf<MaxPoolGradKernel, 3>},
+      {"MaxPoolGrad", "ref", PoolKernel::MakeOf<MaxPoolGradKernel<false>>},
+      {"MaxPoolGradV2", "ref", PoolKernel::MakeOf<MaxPoolGradKernel<false>, 3>},
+      {"_FusedReluPoolGrad", "ref", PoolKernel::MakeOf<MaxPoolGradKernel<true>>},
       {"MaxPoolGradGrad", "ref", PoolKernel::MakeOf<MaxPoolGradGradKernel>},
       {"MaxPoolWithArgmax", "ref", PoolKernel::MakeOf<MaxPoolWithArgmaxKernel>},
       {"MaxPoolGradWithArgmax", "ref", PoolKernel::MakeOf<MaxPoolGradWithArgmaxKernel>},
