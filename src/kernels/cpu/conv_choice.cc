@@ -10,6 +10,7 @@
 
 #include "base/parallel.h"
 #include "kernels/cpu/image_layout.h"
+#include "kernels/cpu/nn.h"
 #include "tensor/allocator.h"
 
 namespace carillon {
@@ -21,18 +22,6 @@ constexpr ConvCandidate kCandidates[] = {
     {"winograd/blocked", false, MakeWinogradConv},
     {"direct/channels-last", true, MakeDirectChannelsLastConv},
     {"direct/as-given", true, MakeDirectAsGivenConv},
-};
-
-// Primitives are made for a number of threads.
-class WithThreads {
- public:
-  explicit WithThreads(int threads) : before_(KernelThreads()) { SetKernelThreads(threads); }
-  ~WithThreads() { SetKernelThreads(before_); }
-  WithThreads(const WithThreads&) = delete;
-  WithThreads& operator=(const WithThreads&) = delete;
-
- private:
-  const int before_;
 };
 
 // Memory that holds numbers of ordinary size; empty when there is none to be had.
@@ -182,7 +171,7 @@ std::string ConvProblem::Key() const {
 }
 
 ConvAlgorithmResult ChooseConvAlgorithm(const ConvProblem& problem, const KernelOptions& options) {
-  const WithThreads with_threads(options.threads);
+  const WithKernelThreads with_threads(options.threads);
   const std::string key =
       StrCat(problem.Key(), ";", options.threads, options.exact ? ";exact" : ";");
   if (options.measure) {

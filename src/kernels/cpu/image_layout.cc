@@ -117,8 +117,10 @@ namespace {
 // Any layout into any other, by oneDNN.
 class DnnlReorderKernel final : public Kernel {
  public:
-  DnnlReorderKernel(const memory::desc& from, const memory::desc& to, const Shape& shape)
-      : call_(MakeDnnlEngine(), MakePrimitive(from, to),
+  // Throws dnnl::error. A reorder insists on memory of its own engine.
+  DnnlReorderKernel(const dnnl::engine& engine, const memory::desc& from, const memory::desc& to,
+                    const Shape& shape)
+      : call_(engine, dnnl::reorder(dnnl::reorder::primitive_desc(engine, from, engine, to)),
               {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}}),
         shape_(shape) {}
   Status Run(KernelContext& context) override {
@@ -131,10 +133,6 @@ class DnnlReorderKernel final : public Kernel {
   }
 
  private:
-  static dnnl::primitive MakePrimitive(const memory::desc& from, const memory::desc& to) {
-    const dnnl::engine engine = MakeDnnlEngine();
-    return dnnl::reorder(dnnl::reorder::primitive_desc(engine, from, engine, to));
-  }
   DnnlCall call_;
   const Shape shape_;
 };
@@ -147,7 +145,8 @@ KernelResult MakeCpuReorder(const ValueInfo& from, const Layout& to, const Kerne
     return Internal("a layout was chosen for a value whose shape is not known");
   std::unique_ptr<Kernel> kernel;
   CARILLON_RETURN_IF_ERROR(CatchDnnl([&] {
-    kernel = std::make_unique<DnnlReorderKernel>(DescOf(from.layout, from.dtype, shape),
+    kernel = std::make_unique<DnnlReorderKernel>(MakeDnnlEngine(),
+                                                 DescOf(from.layout, from.dtype, shape),
                                                  DescOf(to, from.dtype, shape), shape);
   }));
   return kernel;

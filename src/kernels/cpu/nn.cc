@@ -7,6 +7,12 @@ namespace carillon {
 void AddNnCpuKernels(KernelTable& table) {
   table.set_reorder(MakeCpuReorder);
   AddConvCpuKernels(table);
+  AddPoolCpuKernels(table);
+  AddBiasCpuKernels(table);
+  AddLayoutedElementwiseCpuKernels(table);
+  AddBatchNormCpuKernels(table);
+  AddSoftmaxCpuKernels(table);
+  AddFusedMatMulCpuKernels(table);
 }
 
 }  // namespace carillon

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 
+#include "base/parallel.h"
 #include "kernels/kernel.h"
 
 namespace carillon {
@@ -14,6 +15,18 @@ void AddLayoutedElementwiseCpuKernels(KernelTable& table);
 void AddBatchNormCpuKernels(KernelTable& table);
 void AddSoftmaxCpuKernels(KernelTable& table);
 void AddFusedMatMulCpuKernels(KernelTable& table);
+
+// oneDNN makes primitives for the number of threads that is set at that moment.
+class WithKernelThreads {
+ public:
+  explicit WithKernelThreads(int threads) : before_(KernelThreads()) { SetKernelThreads(threads); }
+  ~WithKernelThreads() { SetKernelThreads(before_); }
+  WithKernelThreads(const WithKernelThreads&) = delete;
+  WithKernelThreads& operator=(const WithKernelThreads&) = delete;
+
+ private:
+  const int before_;
+};
 
 // traits().scratch_bytes bytes for one run: those that the executor set aside, or else memory of
 // the step's own.
