@@ -1,7 +1,13 @@
-#include "graph/gradient.h"
+#include "graph/gradients/nn.h"
 
 namespace carillon {
 
-void AddNnGradients(GradTable& grads) {}
+void AddNnGradients(GradTable& grads) {
+  AddConvGradients(grads);
+  AddPoolGradients(grads);
+  AddActivationGradients(grads);
+  AddLossGradients(grads);
+  AddNormGradients(grads);
+}
 
 }  // namespace carillon

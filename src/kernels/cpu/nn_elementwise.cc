@@ -171,6 +171,8 @@ class LayoutedIdentityKernel final : public Kernel {
   }
   static KernelResult Make(const KernelRequest& request) {
     if (request.InputIsPlain(0)) return Unimplemented("the input is row-major");
+    Shape shape;
+    if (!request.OutputShape(0, &shape)) return Unimplemented("the shapes are not known");
     return std::make_unique<LayoutedIdentityKernel>(request.inputs[0].layout);
   }
 };
