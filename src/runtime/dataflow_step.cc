@@ -219,7 +219,8 @@ void DataflowStep::RunKernel(Iteration& iteration, int id) {
   const int64_t start = args_->trace == nullptr ? 0 : NowNanoseconds();
   Status status;
   const Status thrown = CatchAsStatus([&] {
-    KernelContext context(*services_, FrameFor(iteration, node, &scratch_, &planned_));
+    const KernelContext::Frame frame = FrameFor(iteration, node, &scratch_, &planned_);
+    KernelContext context(*services_, frame);
     status = node.instruction->kernel->Run(context);
   });
   scratch_ = Tensor();
@@ -238,7 +239,8 @@ void DataflowStep::StartKernel(Iteration& iteration, int id) {
   run->start_ns = args_->trace == nullptr ? 0 : NowNanoseconds();
   ++running_async_;
   const Status thrown = CatchAsStatus([&] {
-    run->context.emplace(*services_, FrameFor(iteration, node, &run->scratch, &run->planned));
+    run->frame = FrameFor(iteration, node, &run->scratch, &run->planned);
+    run->context.emplace(*services_, run->frame);
     static_cast<AsyncKernel*>(node.instruction->kernel.get())
         ->RunAsync(*run->context, [this, run](Status status) { Report(run, std::move(status)); });
   });

@@ -46,6 +46,7 @@ class DataflowStep {
   struct AsyncRun {
     Iteration* iteration = nullptr;
     int node = 0;
+    KernelContext::Frame frame;
     std::optional<KernelContext> context;
     Tensor scratch;
     std::vector<PlannedMemory> planned;
