@@ -136,6 +136,12 @@ void BackwardPass::Differentiate(const Loop& loop) {
     exit_grads.push_back(SumGradients(parts));
   }
   if (std::ranges::all_of(exit_grads, &Gradient::empty)) return;
+  if (loop.pops_stacks) {
+    Throw(
+        Unimplemented("loop '", loop.name,
+                      "' reads stacks, as the gradient of a loop does: its own gradient cannot be "
+                      "taken; pass its results as stop_gradients to treat them as constants"));
+  }
   const NameScope scope(graph_, loop.name + "_grad");
   LoopGradient gradient(graph_, loop, options_);
   gradient.Build(
@@ -152,7 +158,10 @@ std::vector<Gradient> BackwardPass::Run(const std::vector<Output>& ys,
   const std::vector<Unit> before = UnitsBefore(ys);
   for (const Unit& unit : before) {
     const std::vector<Output> inputs = TrainableInputs(unit);
-    if (std::ranges::any_of(inputs, [&](const Output& input) { return IsConnected(input); }))
+    // What a stack holds may come from anywhere.
+    const bool reads_stacks = unit.loop != nullptr && unit.loop->pops_stacks;
+    if (reads_stacks ||
+        std::ranges::any_of(inputs, [&](const Output& input) { return IsConnected(input); }))
       connected_.insert(unit);
   }
   for (size_t i = 0; i < ys.size(); ++i) Add(ys[i], y_grads[i]);

@@ -47,6 +47,10 @@ void LoopMap::FindLoops(const NodeGraph& graph, const FrameMap& frames) {
     if (node == nullptr || frame_of(*node) == 0) continue;
     Loop& loop = loops_[frame_of(*node)];
     if (IsConstantEnter(*node)) loop.invariants.push_back(node.get());
+    if (node->op() == "StackPopV2") {
+      for (int at = loop.frame; at != 0; at = frames.frames()[Index(at)].parent)
+        loops_[at].pops_stacks = true;
+    }
     if (!IsMerge(*node)) continue;
     const Node* enter = InputOf(*node, IsEnter);
     if (enter == nullptr) continue;

@@ -28,6 +28,7 @@ struct Loop {
   Node* condition = nullptr;  // the LoopCond
   std::vector<LoopVariable> variables;
   std::vector<Node*> invariants;  // constant Enters
+  bool pops_stacks = false;       // in its body or that of a loop inside: it is a gradient itself
 };
 
 // A snapshot; nodes that are added later are outside of all loops unless AddLike says otherwise.

@@ -42,11 +42,6 @@ void EnterGradient(GradContext& c) {
 
 void PrintGradient(GradContext& c) { c.set(0, c.raw_grad(0)); }
 
-void StackGradient(GradContext& c) {
-  Throw(Unimplemented("node '", c.op().name(),
-                      "' belongs to the gradient of a loop, whose own gradient cannot be taken"));
-}
-
 }  // namespace
 
 void AddControlFlowGradients(GradTable& grads) {
@@ -57,8 +52,6 @@ void AddControlFlowGradients(GradTable& grads) {
   grads.Add("Enter", EnterGradient);
   grads.Add("RefEnter", EnterGradient);
   grads.Add("Print", PrintGradient);
-  grads.Add("StackPushV2", StackGradient);
-  grads.Add("StackPopV2", StackGradient);
   grads.AddNone({"StringFormat"});
 }
 
