@@ -10,6 +10,7 @@
 
 #include "absl/strings/numbers.h"
 #include "base/strings.h"
+#include "graph/passes/pass.h"
 #include "proto/graph.pb.h"
 #include "tensor/tensor_proto.h"
 
@@ -210,7 +211,8 @@ class Importer {
       Node* from = graph_->Find(prefix_ + edge.from.node);
       CARILLON_RETURN_IF_ERROR(graph_->SetInput(edge.merge, edge.input, {from, edge.from.index}));
     }
-    return absl::OkStatus();
+    // What comes back into loops was not known before.
+    return back_edges_.empty() ? absl::OkStatus() : InferShapesOf(graph_, added_);
   }
 
   Status AddOne(size_t i) {
@@ -241,6 +243,12 @@ class Importer {
                                                "), attribute '", name, "': "));
       }
       init.attrs.emplace(name, *std::move(value));
+    }
+    // Two imports of one graph have loops of their own.
+    if (init.op == "Enter" || init.op == "RefEnter") {
+      const auto frame = init.attrs.find("frame_name");
+      if (frame != init.attrs.end() && frame->second.get_if<std::string>() != nullptr)
+        frame->second = AttrValue(prefix_ + *frame->second.get_if<std::string>());
     }
     CARILLON_ASSIGN_OR_RETURN(Node * node, graph_->Add(std::move(init)));
     added_.push_back(node);

@@ -37,8 +37,11 @@ void RemoveUnused(NodeGraph* graph);
 // Puts a _ReadRef before every value input that a reference feeds.
 Status ReadReferences(NodeGraph* graph);
 
-// Runs every shape function again, in order: feed shapes spread through the graph.
+// Runs every shape function again, in order: feed shapes spread through the graph, and through
+// loops as far as these leave shapes alone.
 Status InferAllShapes(NodeGraph* graph);
+// The same for some nodes, given in topological order.
+Status InferShapesOf(NodeGraph* graph, const std::vector<Node*>& order);
 
 // Computes one stateless node whose inputs are all known.
 using Evaluate = absl::FunctionRef<StatusOr<std::vector<Tensor>>(
