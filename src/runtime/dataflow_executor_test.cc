@@ -38,8 +38,8 @@ std::pair<Code, std::string> ErrorOf(Body&& body) {
 
 TEST(DataflowExecutor, RunsOneBranch) {
   Graph g;
-  const Output pred = Placeholder(g, kBool, {}, "pred");
-  const Output x = Placeholder(g, kFloat, {}, "x");
+  const Output pred = Placeholder(g, kBool, Shape{}, "pred");
+  const Output x = Placeholder(g, kFloat, Shape{}, "x");
   const auto results = Cond(
       pred, [&] { return Add(x, 1.0f); },
       [&] {
@@ -59,8 +59,8 @@ TEST(DataflowExecutor, RunsOneBranch) {
 
 TEST(DataflowExecutor, ABranchMayReturnWhatIsOutsideAndNest) {
   Graph g;
-  const Output p = Placeholder(g, kBool, {}, "p"), q = Placeholder(g, kBool, {}, "q");
-  const Output x = Placeholder(g, kFloat, {}, "x");
+  const Output p = Placeholder(g, kBool, Shape{}, "p"), q = Placeholder(g, kBool, Shape{}, "q");
+  const Output x = Placeholder(g, kFloat, Shape{}, "x");
   const auto results = Cond(
       p,
       [&] {
@@ -79,7 +79,7 @@ TEST(DataflowExecutor, ABranchMayReturnWhatIsOutsideAndNest) {
 
 TEST(DataflowExecutor, ABranchMayBeThereForItsEffects) {
   Graph g;
-  const Output p = Placeholder(g, kBool, {}, "p");
+  const Output p = Placeholder(g, kBool, Shape{}, "p");
   const auto done = Cond(
       p, [&] { return Abort(g, "as asked"); }, [&] { return NoOp(g); });
   Session session(g);
@@ -89,7 +89,7 @@ TEST(DataflowExecutor, ABranchMayBeThereForItsEffects) {
 
 TEST(DataflowExecutor, FetchingADeadValueIsAnError) {
   Graph g;
-  const Output p = Placeholder(g, kBool, {}, "p");
+  const Output p = Placeholder(g, kBool, Shape{}, "p");
   const auto [if_false, if_true] = Switch(Constant(g, Float(1)), p);
   const Output y = Add(if_true, 1.0f);
   Session session(g);
@@ -101,7 +101,7 @@ TEST(DataflowExecutor, FetchingADeadValueIsAnError) {
 
 TEST(DataflowExecutor, MergeSaysWhatArrivedAndDeadControlInputsKill) {
   Graph g;
-  const Output p = Placeholder(g, kBool, {}, "p");
+  const Output p = Placeholder(g, kBool, Shape{}, "p");
   const auto [if_false, if_true] = Switch(Constant(g, Float(1)), p);
   const auto merged = Merge({Identity(if_false), Mul(if_true, 5.0f)});
   // Runs only with the true branch, though it reads nothing of it.
@@ -138,7 +138,7 @@ std::vector<Output> Repeat(Graph& g, const Output& n, const Output& x, int paral
 TEST(DataflowExecutor, RepeatsALoop) {
   for (const int parallel : {1, 2, 10, 100}) {
     Graph g;
-    const Output n = Placeholder(g, kInt32, {}, "n"), x = Placeholder(g, kFloat, {}, "x");
+    const Output n = Placeholder(g, kInt32, Shape{}, "n"), x = Placeholder(g, kFloat, Shape{}, "x");
     const auto results = Repeat(g, n, x, parallel);
     Session session(g);
     for (const int times : {0, 1, 7, 1000}) {
@@ -151,7 +151,7 @@ TEST(DataflowExecutor, RepeatsALoop) {
 
 TEST(DataflowExecutor, RunsALoopInsideALoop) {
   Graph g;
-  const Output n = Placeholder(g, kInt32, {}, "n");
+  const Output n = Placeholder(g, kInt32, Shape{}, "n");
   const auto results = WhileLoop(
       g, {Constant(g, Int(0)), Constant(g, Int(0))},
       [&](const LoopVariables& v) { return Less(v[0], n); },
@@ -174,8 +174,8 @@ TEST(DataflowExecutor, RunsALoopInsideALoop) {
 
 TEST(DataflowExecutor, RunsAConditionInsideALoopAndALoopInsideACondition) {
   Graph g;
-  const Output p = Placeholder(g, kBool, {}, "p"), n = Placeholder(g, kInt32, {}, "n");
-  const Output x = Placeholder(g, kFloat, {}, "x");
+  const Output p = Placeholder(g, kBool, Shape{}, "p"), n = Placeholder(g, kInt32, Shape{}, "n");
+  const Output x = Placeholder(g, kFloat, Shape{}, "x");
   const auto results = Cond(
       p,
       [&] {
@@ -293,7 +293,7 @@ TEST(DataflowExecutor, ControlDependenciesReachIntoLoops) {
 
 TEST(DataflowExecutor, SeveralStepsRunAtOnce) {
   Graph g;
-  const Output n = Placeholder(g, kInt32, {}, "n"), x = Placeholder(g, kFloat, {}, "x");
+  const Output n = Placeholder(g, kInt32, Shape{}, "n"), x = Placeholder(g, kFloat, Shape{}, "x");
   const auto results = Repeat(g, n, x, 4);
   Session session(g);
   std::atomic<int> wrong = 0;

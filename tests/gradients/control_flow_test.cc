@@ -14,7 +14,7 @@ namespace {
 
 class ControlFlowGradients : public ::testing::Test {
  protected:
-  Output Value(const char* name, const PartialShape& shape = {}, DType dtype = kDouble) {
+  Output Value(const char* name, const PartialShape& shape = Shape{}, DType dtype = kDouble) {
     return OpBuilder(g_, "Placeholder").Name(name).Attr("dtype", dtype).Attr("shape", shape);
   }
   Output Int(int32_t value) {
@@ -27,7 +27,7 @@ class ControlFlowGradients : public ::testing::Test {
 };
 
 TEST_F(ControlFlowGradients, Cond) {
-  const Output x = Value("x", {3}), z = Value("z", {3}), p = Value("p", {}, kBool);
+  const Output x = Value("x", {3}), z = Value("z", {3}), p = Value("p", Shape{}, kBool);
   // x is used in both branches and outside, z in one.
   const Output y = Cond(
       p, [&] { return Mul(Mul(x, x), z); }, [&] { return Sin(x); })[0];
@@ -38,7 +38,7 @@ TEST_F(ControlFlowGradients, Cond) {
 }
 
 TEST_F(ControlFlowGradients, CondInsideCond) {
-  const Output x = Value("x"), p = Value("p", {}, kBool), q = Value("q", {}, kBool);
+  const Output x = Value("x"), p = Value("p", Shape{}, kBool), q = Value("q", Shape{}, kBool);
   const Output y = Cond(
       p,
       [&] {
@@ -56,7 +56,7 @@ TEST_F(ControlFlowGradients, CondInsideCond) {
 }
 
 TEST_F(ControlFlowGradients, LoopWithVariablesAndInvariants) {
-  const Output x = Value("x", {2}), w = Value("w", {2}), n = Value("n", {}, kInt32);
+  const Output x = Value("x", {2}), w = Value("w", {2}), n = Value("n", Shape{}, kInt32);
   const auto results = WhileLoop(
       g_, {Int(0), x}, [&](const LoopVariables& v) { return Less(v[0], n); },
       [&](const LoopVariables& v) {
@@ -109,7 +109,7 @@ TEST_F(ControlFlowGradients, CondInsideLoop) {
 }
 
 TEST_F(ControlFlowGradients, LoopInsideCond) {
-  const Output x = Value("x"), p = Value("p", {}, kBool);
+  const Output x = Value("x"), p = Value("p", Shape{}, kBool);
   const Output y = Cond(
       p,
       [&] {
@@ -125,7 +125,7 @@ TEST_F(ControlFlowGradients, LoopInsideCond) {
 }
 
 TEST_F(ControlFlowGradients, LoopInsideLoop) {
-  const Output x = Value("x"), w = Value("w"), n = Value("n", {}, kInt32);
+  const Output x = Value("x"), w = Value("w"), n = Value("n", Shape{}, kInt32);
   const auto results = WhileLoop(
       g_, {Int(0), x}, [&](const LoopVariables& v) { return Less(v[0], n); },
       [&](const LoopVariables& outer) {

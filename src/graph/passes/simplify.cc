@@ -28,22 +28,32 @@ bool KeepsEverything(const Node& node) {
   return false;
 }
 
+// True when what waits for the node may as well wait for the producer of its first input: not for a
+// Switch, which is alive when the output that is read is dead, and not when another input decides.
+bool IsDeadWithInput(const Node& node) {
+  if (IsSwitch(*node.input(0).node)) return false;
+  for (int i = 1; i < node.num_inputs(); ++i) {
+    const Node& other = *node.input(i).node;
+    if (other.op() != "Const" || !other.control_inputs().empty()) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 Status Simplify(NodeGraph* graph) {
   CARILLON_ASSIGN_OR_RETURN(const std::vector<Node*> order, graph->TopologicalOrder());
-  const bool has_control_flow = std::ranges::any_of(
-      order, [](const Node* node) { return node->op() == "Switch" || node->op() == "Enter"; });
+  const bool has_control_flow =
+      std::ranges::any_of(order, [](const Node* node) { return IsControlFlow(*node); });
   Rewiring rewiring(graph);
   for (Node* node : order) {
     rewiring.Update(node);
-    // An identity with control inputs orders things; inside control flow one may be what a branch's
-    // dead signal travels on.
-    if (has_control_flow || !node->control_inputs().empty() || node->num_inputs() == 0 ||
-        !KeepsEverything(*node))
+    // An identity with control inputs orders things.
+    if (!node->control_inputs().empty() || node->num_inputs() == 0 || !KeepsEverything(*node))
       continue;
     const Endpoint input = node->input(0);
     if (input.node->output(input.index).is_ref) continue;
+    if (has_control_flow && !IsDeadWithInput(*node)) continue;
     rewiring.Redirect({node, 0}, input);
     rewiring.RedirectControl(node, input.node);
   }
