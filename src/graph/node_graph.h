@@ -181,6 +181,8 @@ class UseMap {
     int input;  // -1: a control dependency
   };
   explicit UseMap(const NodeGraph& graph);
+  // False for nodes that were added since.
+  bool Knows(const Node& node) const { return static_cast<size_t>(node.id()) < uses_.size(); }
   const std::vector<Use>& uses(const Node& node) const {
     return uses_[static_cast<size_t>(node.id())];
   }

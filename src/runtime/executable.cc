@@ -37,6 +37,16 @@ class GraphDump {
   int number_ = 1;
 };
 
+struct NamedPass {
+  const char* name;
+  Status (*run)(NodeGraph* graph);
+};
+constexpr NamedPass kFusions[] = {{"use-bias-ops", UseBiasOps},
+                                  {"fuse-batch-norm", FuseBatchNorm},
+                                  {"fuse-relu-pool-grad", FuseReluPoolGrad},
+                                  {"fuse-bias", FuseBias},
+                                  {"fuse-filter-bias-grad", FuseFilterBiasGrad}};
+
 // Computes a node outside of any step, with plain kernels.
 StatusOr<std::vector<Tensor>> EvaluateNode(const Node& node, const std::vector<Tensor>& inputs,
                                            const Device& device) {
@@ -97,6 +107,10 @@ StatusOr<std::unique_ptr<Executable>> Executable::Make(const NodeGraph& graph,
     dump.Write("simplify", *work);
     CARILLON_RETURN_IF_ERROR(MergeCommonSubexpressions(work.get()));
     dump.Write("common-subexpressions", *work);
+    for (const auto& [name, fuse] : kFusions) {
+      CARILLON_RETURN_IF_ERROR(fuse(work.get()));
+      dump.Write(name, *work);
+    }
   }
   std::unique_ptr<Executable> executable(new Executable);
   executable->device_ = std::move(device);

@@ -56,4 +56,12 @@ Status Simplify(NodeGraph* graph);
 // Merges stateless nodes that compute the same.
 Status MergeCommonSubexpressions(NodeGraph* graph);
 
+// Fusions, in the order in which they are meant to run. The ops they make are in ops/internal.cc.
+Status UseBiasOps(NodeGraph* graph);  // Add of a vector to a product or convolution is BiasAdd, its
+                                      // gradient's Sum is BiasAddGrad
+Status FuseBatchNorm(NodeGraph* graph);  // batch norm (+ residual) + relu, and the gradient of both
+Status FuseReluPoolGrad(NodeGraph* graph);  // the gradients of a max pool and of the relu before it
+Status FuseBias(NodeGraph* graph);          // convolution or product + bias + relu
+Status FuseFilterBiasGrad(NodeGraph* graph);  // the gradients of a filter and of its bias
+
 }  // namespace carillon
