@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/parallel.h"
 #include "kernels/cpu/dnnl_support.h"
 #include "kernels/cpu/math.h"
 #include "kernels/cpu/nn.h"
@@ -71,27 +72,100 @@ StatusOr<std::shared_ptr<const Prepared>> Prepare(const MatMulPlan& plan, const 
   return prepared;
 }
 
-// Below this many multiplications our own loop is faster than the way into oneDNN.
-constexpr int64_t kSmallProduct = 4096;
+constexpr int64_t kWidth = 16;  // floats that are computed side by side
 
+// Our own loop is faster than the way into oneDNN for small products.
 bool IsSmall(const MatMulPlan& plan) {
-  return plan.m * plan.n <= kSmallProduct && plan.m * plan.n * plan.k <= kSmallProduct;
+  constexpr int64_t kMostProducts = 4096;
+  return plan.m * plan.n <= kMostProducts && plan.m * plan.n * plan.k <= kMostProducts;
 }
 
+// b is packed in panels of kWidth columns, the last one filled up with zeros, which settles
+// transposition and leaves an inner loop of fixed size.
 void MultiplySmall(const MatMulPlan& plan, const float* a, const float* b, float* out) {
-  for (int64_t i = 0; i < plan.m; ++i) {
-    float* row = out + i * plan.n;
-    std::fill_n(row, plan.n, 0.0f);
-    for (int64_t k = 0; k < plan.k; ++k) {
-      const float factor = a[i * plan.a_row + k * plan.a_column];
-      const float* from = b + k * plan.b_row;
-      if (plan.b_column == 1) {
-        for (int64_t j = 0; j < plan.n; ++j) row[j] = simd::MulAdd(factor, from[j], row[j]);
-      } else {
-        for (int64_t j = 0; j < plan.n; ++j)
-          row[j] = simd::MulAdd(factor, from[j * plan.b_column], row[j]);
+  constexpr int64_t kMostRows = 256;  // of a panel; longer products are summed up in parts
+  float panel[kMostRows][kWidth];
+  for (int64_t column = 0; column < plan.n; column += kWidth) {
+    const int64_t width = std::min(kWidth, plan.n - column);
+    for (int64_t first = 0; first < plan.k; first += kMostRows) {
+      const int64_t length = std::min(kMostRows, plan.k - first);
+      for (int64_t k = 0; k < length; ++k) {
+        const float* from = b + (first + k) * plan.b_row + column * plan.b_column;
+        for (int64_t j = 0; j < kWidth; ++j) panel[k][j] = j < width ? from[j * plan.b_column] : 0;
+      }
+      for (int64_t i = 0; i < plan.m; ++i) {
+        const float* row = a + i * plan.a_row + first * plan.a_column;
+        float sums[kWidth] = {};
+        for (int64_t k = 0; k < length; ++k) {
+          const float factor = row[k * plan.a_column];
+          for (int64_t j = 0; j < kWidth; ++j) sums[j] = simd::MulAdd(factor, panel[k][j], sums[j]);
+        }
+        float* to = out + i * plan.n + column;
+        for (int64_t j = 0; j < width; ++j) to[j] = first == 0 ? sums[j] : to[j] + sums[j];
       }
     }
+  }
+}
+
+float Dot(const float* a, const float* b, int64_t n) {
+  constexpr int64_t kLanes = 4 * kWidth;
+  float lanes[kLanes] = {};
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    for (int64_t lane = 0; lane < kLanes; ++lane)
+      lanes[lane] = simd::MulAdd(a[i + lane], b[i + lane], lanes[lane]);
+  }
+  for (int64_t lane = 0; i < n; ++i, ++lane) lanes[lane] = simd::MulAdd(a[i], b[i], lanes[lane]);
+  for (int64_t half = kLanes / 2; half > 0; half /= 2) {
+    for (int64_t lane = 0; lane < half; ++lane) lanes[lane] += lanes[lane + half];
+  }
+  return lanes[0];
+}
+
+// out[i] = Σ matrix[i * row + k * column] vector[k]: a product in which one operand is a vector.
+// One of the strides is 1.
+void MultiplyVector(const float* matrix, int64_t rows, int64_t length, int64_t row, int64_t column,
+                    const float* vector, float* out) {
+  constexpr int64_t kGrain = 32 * 1024;
+  if (column == 1) {
+    ParallelFor(rows, std::max<int64_t>(1, kGrain / length), [=](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) out[i] = Dot(matrix + i * row, vector, length);
+    });
+    return;
+  }
+  ParallelFor(rows, std::max(4 * kWidth, kGrain / length), [=](int64_t begin, int64_t end) {
+    std::fill(out + begin, out + end, 0.0f);
+    int64_t k = 0;
+    for (; k + 4 <= length; k += 4) {  // four at a time: fewer passes over the output
+      const float* from = matrix + k * column;
+      const float* v = vector + k;
+#pragma GCC ivdep
+      for (int64_t i = begin; i < end; ++i) {
+        const float two = simd::MulAdd(from[i + column], v[1], from[i] * v[0]);
+        const float four = simd::MulAdd(from[i + 3 * column], v[3], from[i + 2 * column] * v[2]);
+        out[i] += two + four;
+      }
+    }
+    for (; k < length; ++k) {
+      const float* from = matrix + k * column;
+#pragma GCC ivdep
+      for (int64_t i = begin; i < end; ++i) out[i] = simd::MulAdd(from[i], vector[k], out[i]);
+    }
+  });
+}
+
+bool NeedsDnnl(const MatMulPlan& plan) {
+  return plan.output.num_elements() > 0 && plan.m > 1 && plan.n > 1 && plan.k > 0 && !IsSmall(plan);
+}
+
+// What does not.
+void MultiplyOwn(const MatMulPlan& plan, const float* a, const float* b, float* out) {
+  if (plan.n == 1) {
+    MultiplyVector(a, plan.m, plan.k, plan.a_row, plan.a_column, b, out);
+  } else if (plan.m == 1) {
+    MultiplyVector(b, plan.n, plan.k, plan.b_column, plan.b_row, a, out);
+  } else {
+    MultiplySmall(plan, a, b, out);
   }
 }
 
@@ -106,7 +180,7 @@ class MatMulCpuKernel final : public Kernel {
     Shape a, b;
     if (request.InputShape(0, &a) && request.InputShape(1, &b)) {
       CARILLON_ASSIGN_OR_RETURN(const MatMulPlan plan, MatMulPlan::Make(kernel->options_, a, b));
-      if (plan.output.num_elements() > 0 && plan.k > 0 && !IsSmall(plan)) {
+      if (NeedsDnnl(plan)) {
         CARILLON_ASSIGN_OR_RETURN(kernel->expected_, Prepare(plan, a, b));
         kernel->traits_.scratch_bytes = kernel->expected_->scratch_bytes;
       }
@@ -132,8 +206,8 @@ class MatMulCpuKernel final : public Kernel {
       std::ranges::fill(out->mutable_values<float>(), 0.0f);
       return absl::OkStatus();
     }
-    if (IsSmall(plan)) {
-      RunSmall(plan, a, b, out);
+    if (!NeedsDnnl(plan)) {
+      RunOwn(plan, a, b, out);
       return absl::OkStatus();
     }
     CARILLON_ASSIGN_OR_RETURN(const std::shared_ptr<const Prepared> prepared,
@@ -145,13 +219,13 @@ class MatMulCpuKernel final : public Kernel {
   }
 
  private:
-  static void RunSmall(const MatMulPlan& plan, const Tensor& a, const Tensor& b, Tensor* out) {
+  static void RunOwn(const MatMulPlan& plan, const Tensor& a, const Tensor& b, Tensor* out) {
     const Broadcast& batches = plan.batches;
     const auto last = static_cast<size_t>(batches.rank - 1);
     batches.ForEachRun(
         0, batches.shape.num_elements(), [&](const auto& offsets, int64_t at, int64_t n) {
           for (int64_t i = 0; i < n; ++i) {
-            MultiplySmall(
+            MultiplyOwn(
                 plan,
                 a.data<float>() + (offsets[0] + i * batches.strides[0][last]) * plan.m * plan.k,
                 b.data<float>() + (offsets[1] + i * batches.strides[1][last]) * plan.k * plan.n,

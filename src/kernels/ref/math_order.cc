@@ -30,25 +30,100 @@ void StorePlace(int64_t place, int64_t at, Tensor& out) {
   }
 }
 
-// The place of the first largest (or smallest) of n elements that lie `stride` apart. NaN never
-// wins.
+// Whether x comes before y as the extreme. NaN comes before nothing.
+template <bool largest, typename C>
+bool IsBefore(C x, C y) {
+  return largest ? x > y : x < y;
+}
+template <bool largest, typename C>
+constexpr C LastOfAll() {
+  using Limits = std::numeric_limits<C>;
+  if constexpr (Limits::has_infinity) {
+    return largest ? -Limits::infinity() : Limits::infinity();
+  } else {
+    return largest ? Limits::lowest() : Limits::max();
+  }
+}
+
+// The place of the first extreme among n neighbours: first which value, many at a time, then where.
 template <bool largest, typename T>
-int64_t PlaceOfExtreme(const T* in, int64_t n, int64_t stride) {
+int64_t PlaceInRow(const T* row, int64_t n) {
   using C = Compute<T>;
-  constexpr C kLeast = std::numeric_limits<C>::has_infinity ? -std::numeric_limits<C>::infinity()
-                                                            : std::numeric_limits<C>::lowest();
-  constexpr C kMost = std::numeric_limits<C>::has_infinity ? std::numeric_limits<C>::infinity()
-                                                           : std::numeric_limits<C>::max();
-  C best = largest ? kLeast : kMost;
-  int64_t place = 0;
-  for (int64_t i = 0; i < n; ++i) {
-    const C x = in[i * stride];
-    if (largest ? x > best : x < best) {
-      best = x;
-      place = i;
+  constexpr int64_t kLanes = kIsRare<T> ? 1 : 32;
+  constexpr C kLast = LastOfAll<largest, C>();
+  if (n < kLanes) {
+    int64_t place = 0;
+    C best = kLast;
+    for (int64_t i = 0; i < n; ++i) {
+      const C x = row[i];
+      place = IsBefore<largest>(x, best) ? i : place;
+      best = IsBefore<largest>(x, best) ? x : best;
+    }
+    return place;
+  }
+  C lanes[kLanes];
+  std::fill_n(lanes, kLanes, kLast);
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    for (int64_t lane = 0; lane < kLanes; ++lane) {
+      const C x = row[i + lane];
+      lanes[lane] = IsBefore<largest>(x, lanes[lane]) ? x : lanes[lane];
     }
   }
+  C best = kLast;
+  for (; i < n; ++i) best = IsBefore<largest>(static_cast<C>(row[i]), best) ? C(row[i]) : best;
+  for (const C lane : lanes) best = IsBefore<largest>(lane, best) ? lane : best;
+  if (best == kLast) return 0;  // nothing came before it, perhaps because all is NaN
+  int64_t place = 0;
+  while (!(static_cast<C>(row[place]) == best)) ++place;
   return place;
+}
+
+constexpr int64_t kColumns = 256;  // extremes that are looked for side by side
+
+// The places of the first extremes in `width` columns of n elements, `stride` apart.
+template <bool largest, typename T>
+void PlacesInColumns(const T* in, int64_t n, int64_t stride, int64_t width, int64_t* places) {
+  using C = Compute<T>;
+  C best[kColumns];
+  std::fill_n(best, width, LastOfAll<largest, C>());
+  std::fill_n(places, width, 0);
+  for (int64_t i = 0; i < n; ++i) {
+    const T* row = in + i * stride;
+    for (int64_t j = 0; j < width; ++j) {
+      const C x = row[j];
+      const bool is_before = IsBefore<largest>(x, best[j]);
+      best[j] = is_before ? x : best[j];
+      places[j] = is_before ? i : places[j];
+    }
+  }
+}
+
+template <bool largest, typename T>
+void FindExtremes(const Tensor& in, const AxisView& view, Tensor* out) {
+  const T* elements = in.data<T>();
+  const int64_t grain = std::max<int64_t>(1, 16 * 1024 / view.size);
+  if (view.inner == 1) {
+    ParallelFor(view.outer, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        StorePlace(PlaceInRow<largest>(elements + i * view.size, view.size), i, *out);
+    });
+    return;
+  }
+  const int64_t chunks = (view.inner + kColumns - 1) / kColumns;
+  ParallelFor(view.outer * chunks, std::max<int64_t>(1, grain / kColumns),
+              [&](int64_t begin, int64_t end) {
+                int64_t places[kColumns];
+                for (int64_t i = begin; i < end; ++i) {
+                  const int64_t slice = i / chunks;
+                  const int64_t column = i % chunks * kColumns;
+                  const int64_t width = std::min(kColumns, view.inner - column);
+                  PlacesInColumns<largest>(elements + slice * view.size * view.inner + column,
+                                           view.size, view.inner, width, places);
+                  for (int64_t j = 0; j < width; ++j)
+                    StorePlace(places[j], slice * view.inner + column + j, *out);
+                }
+              });
 }
 
 template <bool largest>
@@ -61,16 +136,7 @@ Status RunArgExtreme(KernelContext& context) {
   Shape shape = in.shape();
   shape.RemoveDim(axis);
   CARILLON_ASSIGN_OR_RETURN(Tensor * out, context.AllocateOutput(0, shape));
-  DispatchPlain(in.dtype(), [&]<typename T>() {
-    const T* elements = in.data<T>();
-    const int64_t grain = std::max<int64_t>(1, 16 * 1024 / view.size);
-    ParallelFor(view.outer * view.inner, grain, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        const T* first = elements + i / view.inner * view.size * view.inner + i % view.inner;
-        StorePlace(PlaceOfExtreme<largest>(first, view.size, view.inner), i, *out);
-      }
-    });
-  });
+  DispatchPlain(in.dtype(), [&]<typename T>() { FindExtremes<largest, T>(in, view, out); });
   return absl::OkStatus();
 }
 

@@ -106,6 +106,16 @@ template <typename Op, typename T>
 typename Op::Accumulator ReduceRow(const T* in, int64_t n, typename Op::Accumulator result) {
   using Partial = typename Op::Partial;
   constexpr int64_t kLanes = kIsRare<T> ? 1 : 32;
+  if (n < kLanes) {
+    Partial even = Op::kNothing, odd = Op::kNothing;
+    int64_t i = 0;
+    for (; i + 1 < n; i += 2) {
+      even = Op::Step(even, in[i]);
+      odd = Op::Step(odd, in[i + 1]);
+    }
+    if (i < n) even = Op::Step(even, in[i]);
+    return Op::Merge(Op::Merge(result, even), odd);
+  }
   while (n > 0) {
     const int64_t block = std::min(n, kLanes * kPartialSteps);
     Partial lanes[kLanes];
@@ -116,8 +126,7 @@ typename Op::Accumulator ReduceRow(const T* in, int64_t n, typename Op::Accumula
         lanes[lane] = Op::Step(lanes[lane], in[i + lane]);
     }
     for (int64_t lane = 0; i < block; ++i, ++lane) lanes[lane] = Op::Step(lanes[lane], in[i]);
-    const int64_t used = std::min(kLanes, block);
-    for (int64_t lane = 0; lane < used; ++lane) result = Op::Merge(result, lanes[lane]);
+    for (const Partial lane : lanes) result = Op::Merge(result, lane);
     in += block;
     n -= block;
   }
