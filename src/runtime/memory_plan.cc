@@ -207,6 +207,10 @@ class Planner {
       if (!dying.plannable || !dying.offset.has_value() || taken_over_[root] ||
           dying.last_use != i || dying.bytes != group->bytes)
         continue;
+      // The rounded sizes of two groups may agree where those of the values do not.
+      if (program_.slots[Index(slot)].bytes !=
+          program_.slots[Index(instruction.outputs[Index(output)])].bytes)
+        continue;
       if (std::ranges::count_if(instruction.inputs,
                                 [&](int other) { return Root(other) == root; }) > 1)
         continue;

@@ -64,6 +64,18 @@ TEST(MemoryPlan, AnOutputTakesOverADyingInputOnly) {
   EXPECT_TRUE(program.instructions[2].input_dies[0]);
 }
 
+TEST(MemoryPlan, AnOutputTakesOverNoInputOfAnotherSize) {
+  Program program;
+  const int x = AddSlot(&program, 1);
+  program.feeds = {x};
+  const int scalar = AddInstruction(&program, {x}, 1);
+  const int spread = AddInstruction(&program, {scalar}, 3, {.reuses = {{0, 0}}});
+  program.fetches = {AddInstruction(&program, {spread}, 1)};
+  PlanMemory(&program);
+  EXPECT_NE(program.slots[static_cast<size_t>(scalar)].offset,
+            program.slots[static_cast<size_t>(spread)].offset);
+}
+
 TEST(MemoryPlan, AnAliasKeepsItsSourceAlive) {
   Program program;
   const int x = AddSlot(&program, 10);
