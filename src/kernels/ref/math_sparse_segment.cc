@@ -160,25 +160,36 @@ class SparseSegmentGradKernel final : public Kernel {
         return InvalidArgument("Index ", index, " out of range [0, ", rows, ").");
       ++counts[static_cast<size_t>(id)];
     }
+    // Sums of 16-bit floats are kept in float until they are complete.
+    const bool is_small = grad.dtype() == DType::kHalf || grad.dtype() == DType::kBfloat16;
+    Tensor wide;
+    if (is_small) {
+      CARILLON_ASSIGN_OR_RETURN(wide, context.AllocateTemporary(kFloat, shape));
+    }
     DispatchFloating(grad.dtype(), [&]<typename T>() {
       using C = Compute<T>;
-      const int64_t columns = out->num_elements() / rows;
-      const T* from = grad.data<T>();
-      T* to = out->mutable_data<T>();
-      std::memset(static_cast<void*>(to), 0, out->num_bytes());
-      for (int64_t i = 0; i < n; ++i) {
-        const int64_t id = IndexAt(ids, i);
-        const C factor = static_cast<C>(ScaleOf(scale_, counts[static_cast<size_t>(id)]));
-        const T* row = from + id * columns;
-        T* target = to + IndexAt(indices, i) * columns;
-        for (int64_t j = 0; j < columns; ++j)
-          target[j] = static_cast<T>(static_cast<C>(target[j]) + factor * static_cast<C>(row[j]));
-      }
+      C* sums = (is_small ? wide : *out).template mutable_data<C>();
+      Spread<T, C>(grad, indices, ids, counts, out->num_elements() / rows, rows, sums);
+      if (is_small) std::copy_n(sums, out->num_elements(), out->mutable_data<T>());
     });
     return absl::OkStatus();
   }
 
  private:
+  template <typename T, typename C>
+  void Spread(const Tensor& grad, const Tensor& indices, const Tensor& ids,
+              const std::vector<int64_t>& counts, int64_t columns, int64_t rows, C* sums) const {
+    const T* from = grad.data<T>();
+    std::fill_n(sums, rows * columns, C(0));
+    for (int64_t i = 0; i < ids.dim(0); ++i) {
+      const int64_t id = IndexAt(ids, i);
+      const C factor = static_cast<C>(ScaleOf(scale_, counts[static_cast<size_t>(id)]));
+      const T* row = from + id * columns;
+      C* target = sums + IndexAt(indices, i) * columns;
+      for (int64_t j = 0; j < columns; ++j) target[j] += factor * static_cast<C>(row[j]);
+    }
+  }
+
   const Scale scale_;
 };
 
