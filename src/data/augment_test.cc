@@ -76,6 +76,8 @@ TEST(AugmentTest, StandardisesEachPicture) {
   for (const float v : out) sum += v, squares += v * v;
   EXPECT_NEAR(sum / 24, 0, 1e-6);
   EXPECT_NEAR(squares / 24, 1, 1e-5);
+  EXPECT_NEAR(out[0], -1.6613247, 1e-6);  // what TensorFlow gives
+  EXPECT_NEAR(out[2], -1.3723986, 1e-6);
   std::vector<uint8_t> plain(24, 100);
   std::vector<float> flat(24);
   Augment(plain.data(), kSize, {.standardise = true}, 1, flat.data());

@@ -71,7 +71,7 @@ std::vector<CatalogEntry> MakeCatalog() {
   const std::vector<std::string> idx_test{"t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"};
   return {
       {"digits",
-       "digits drawn by Carillon itself",
+       "digits drawn by Carillon",
        "28 x 28 grey",
        "",
        "",
@@ -121,7 +121,7 @@ std::vector<CatalogEntry> MakeCatalog() {
        {"airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"},
        ReadCifar10},
       {"cifar100",
-       "a hundred kinds of things",
+       "100 kinds of things",
        "32 x 32 colour",
        "CIFAR100_DIR",
        "https://www.cs.toronto.edu/~kriz/cifar.html (binary version)",
@@ -133,7 +133,7 @@ std::vector<CatalogEntry> MakeCatalog() {
        NumberedNames(100),
        ReadCifar100},
       {"svhn",
-       "house numbers, cropped to a digit",
+       "digits of house numbers",
        "32 x 32 colour",
        "SVHN_DIR",
        "http://ufldl.stanford.edu/housenumbers (format 2)",

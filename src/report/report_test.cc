@@ -1,7 +1,6 @@
 #include "carillon/report.h"
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 #include <signal.h>
 
 #include "report/progress.h"

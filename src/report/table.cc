@@ -8,8 +8,10 @@ namespace {
 
 bool LooksNumeric(std::string_view cell) {
   if (cell.empty() || cell == "-" || cell == "–") return true;
+  // A unit may follow a number, but "28 x 28 grey" is text.
   const size_t at = cell.find_first_not_of("+-.");
-  return at != std::string_view::npos && cell[at] >= '0' && cell[at] <= '9';
+  return at != std::string_view::npos && cell[at] >= '0' && cell[at] <= '9' &&
+         std::count(cell.begin(), cell.end(), ' ') <= 1;
 }
 
 }  // namespace

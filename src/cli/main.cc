@@ -1,0 +1,29 @@
+// The `carillon` tool: one table of commands, each with a file of its own.
+#include <cstdio>
+#include <iostream>
+
+#include "cli/command.h"
+#include "report/terminal.h"
+
+namespace {
+
+using carillon::Command;
+
+constexpr Command kCommands[] = {
+    {"data", "lists, checks and previews data sets", carillon::RunData},
+};
+
+constexpr char kIntroduction[] =
+    "Carillon: distributed deep-learning training in C++, compatible with TensorFlow.";
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const carillon::TextStyle style = carillon::TextStyle::Of(stdout);
+  const carillon::ColorDepth colors = !style.color               ? carillon::ColorDepth::kNone
+                                      : carillon::HasTrueColor() ? carillon::ColorDepth::kTrue
+                                                                 : carillon::ColorDepth::k256;
+  carillon::Console console{std::cout, std::cerr, style, colors};
+  const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
+  return carillon::RunOneOf(kCommands, "carillon", kIntroduction, "", arguments, console);
+}
