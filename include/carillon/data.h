@@ -22,9 +22,9 @@ namespace carillon {
 
 // Pictures and what they show. A copy shares the memory.
 struct Dataset {
-  std::string name;                      // "mnist train"
-  Tensor images;                         // uint8 [n, height, width, channels]
-  Tensor labels;                         // int64 [n], from 0 to class_names.size() - 1
+  std::string name;  // "mnist train"
+  Tensor images;     // uint8, or float which batches do not scale; [n, height, width, channels]
+  Tensor labels;     // int64 [n], from 0 to class_names.size() - 1
   std::vector<std::string> class_names;  // what the labels mean
 
   int64_t size() const { return labels.has_value() ? labels.dim(0) : 0; }
@@ -71,11 +71,13 @@ struct Batch {
 // Changes that make the most of few pictures. Which change a picture gets depends on the seed, the
 // epoch and the picture alone.
 struct Augmentation {
-  int pad_crop =
-      0;  // shift by up to this many pixels each way; what comes in from outside is black
-  bool flip = false;  // mirror every other picture, left to right
-  bool standardise =
-      false;  // mean 0 and variance 1 for each picture, after the rest (for evaluation, too)
+  // Shift by up to this many pixels each way; what comes in from outside is black.
+  int pad_crop = 0;
+  // Mirror half of the pictures, left to right.
+  bool flip = false;
+  // Mean 0 and variance 1 for each picture, after the rest. What a network was trained with it
+  // needs for evaluation, too.
+  bool standardise = false;
 };
 
 struct BatchOptions {
@@ -83,11 +85,10 @@ struct BatchOptions {
   int64_t epochs = 0;  // how often to go through the data; 0: for ever
   bool shuffle = true;
   uint64_t seed = 0;  // of the order and the augmentation; the same on all workers
-  bool drop_remainder =
-      true;  // leave out what does not fill a batch at the end of an epoch, or give a short batch
+  // Leave out what does not fill a batch at the end of an epoch, rather than give a short batch.
+  bool drop_remainder = true;
   bool one_hot = false;
-  bool flatten =
-      false;  // images [n, height * width * channels] rather than [n, height, width, channels]
+  bool flatten = false;  // images [n, height * width * channels]
   Augmentation augment;
   int prefetch = 2;  // batches made ahead on a thread; 0: none, no thread
 

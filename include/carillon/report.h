@@ -2,11 +2,9 @@
 // clean end on Ctrl-C.
 #pragma once
 
-#include <cmath>
 #include <concepts>
 #include <cstdint>
 #include <cstdio>
-#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -54,8 +52,9 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // `step` steps are done. NaN shows the last loss that was not NaN.
-  void Update(int64_t step, double loss = std::numeric_limits<double>::quiet_NaN());
+  // `step` steps are done; without a loss the last one is shown.
+  void Update(int64_t step);
+  void Update(int64_t step, double loss);
   // Prints a line of its own above the progress line.
   void PrintLine(std::string_view line);
   // The time between them (an evaluation, a checkpoint) does not count.

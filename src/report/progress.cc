@@ -53,7 +53,7 @@ std::string StepText(const ProgressState& state) {
 std::string ProgressBar(const ProgressState& state, const TextStyle& style) {
   // What matters most comes first; parts that do not fit are left out from the end of this list.
   std::vector<std::string> parts;
-  if (!std::isnan(state.loss)) parts.push_back(StrCat("loss ", FormatNumber(state.loss)));
+  if (state.loss) parts.push_back(StrCat("loss ", FormatNumber(*state.loss)));
   parts.push_back(TimeLeft(state));
   if (state.steps_per_second > 0) {
     parts.push_back(StrCat(FormatNumber(state.steps_per_second), " steps/s"));
@@ -87,7 +87,7 @@ std::string ProgressLine(const ProgressState& state) {
   if (state.total_steps > 0) {
     StrAppend(&line, "/", state.total_steps, " (", static_cast<int>(Fraction(state) * 100), "%)");
   }
-  if (!std::isnan(state.loss)) StrAppend(&line, "  loss ", FormatNumber(state.loss));
+  if (state.loss) StrAppend(&line, "  loss ", FormatNumber(*state.loss));
   if (state.steps_per_second > 0) {
     StrAppend(&line, "  ", FormatNumber(state.steps_per_second), " steps/s");
   }
@@ -102,7 +102,6 @@ struct Progress::Impl {
       : options(o), style(TextStyle::Of(o.stream)), start(Clock::now()), resumed(start) {
     state.total_steps = o.total_steps;
     state.step = o.first_step;
-    state.loss = std::numeric_limits<double>::quiet_NaN();
   }
 
   double Elapsed() const {
@@ -165,9 +164,13 @@ Progress::~Progress() {
 }
 
 void Progress::Update(int64_t step, double loss) {
+  impl_->state.loss = loss;
+  Update(step);
+}
+
+void Progress::Update(int64_t step) {
   Impl& p = *impl_;
   p.state.step = step;
-  if (!std::isnan(loss)) p.state.loss = loss;
   const double now = p.Elapsed();
   if (now < p.next_draw || p.finished) return;
   p.next_draw = now + (p.style.redraw ? kSecondsBetweenRedraws : p.options.seconds_between_lines);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "carillon/report.h"
@@ -13,7 +14,7 @@ struct ProgressState {
   int64_t total_steps = 0;         // 0 when unknown
   double steps_per_second = 0;     // 0 when unknown
   double examples_per_second = 0;  // 0 when unknown
-  double loss = 0;                 // NaN when unknown
+  std::optional<double> loss;
   double seconds = 0;
   bool finished = false;
 };

@@ -1,6 +1,7 @@
 #include "carillon/report.h"
 
 #include <gtest/gtest.h>
+#include <limits>
 #include <signal.h>
 
 #include "report/progress.h"
@@ -54,9 +55,10 @@ TEST(ProgressTest, APlainLineHasAllFacts) {
             "step 500/1000 (50%)  loss 0.1250  50.0 steps/s  5,000 examples/s  ETA 0:10");
   ProgressState open;
   open.step = 7;
-  open.loss = kNan;
   open.seconds = 61;
   EXPECT_EQ(ProgressLine(open), "step 7  1:01");
+  open.loss = kNan;
+  EXPECT_EQ(ProgressLine(open), "step 7  loss nan  1:01") << "a diverged run must be seen";
 }
 
 TEST(ProgressTest, TheBarFitsTheTerminalWhateverItsWidth) {
