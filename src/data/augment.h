@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "carillon/data.h"
 
@@ -12,12 +13,25 @@ struct PictureSize {
   int64_t elements() const { return height * width * channels; }
 };
 
-// Scaled to [0, 1], changed as `augment` says. `key` decides about the random changes; nothing else
-// does.
-void Augment(const uint8_t* from, const PictureSize& size, const Augmentation& augment,
-             uint64_t key, float* to);
-// The same for pictures that are floats already, which keep their scale.
-void Augment(const float* from, const PictureSize& size, const Augmentation& augment, uint64_t key,
-             float* to);
+// Not thread-safe: it has a picture to work on.
+class Augmenter {
+ public:
+  Augmenter(const PictureSize& size, const Augmentation& augment);
+
+  // The picture scaled to [0, 1] and changed as the Augmentation says. `key` decides about the
+  // random changes; nothing else does.
+  void Apply(const uint8_t* from, uint64_t key, float* to);
+  // The same for a picture of floats, which keeps its scale.
+  void Apply(const float* from, uint64_t key, float* to);
+
+ private:
+  template <typename T>
+  void ApplyTo(const T* from, uint64_t key, float* to);
+  void ShiftAndFlip(int64_t down, int64_t right, bool flip, float* to) const;
+
+  const PictureSize size_;
+  const Augmentation augment_;
+  std::vector<float> whole_;  // the picture before it is shifted
+};
 
 }  // namespace carillon

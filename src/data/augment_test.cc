@@ -18,7 +18,7 @@ std::vector<uint8_t> Picture() {
 
 std::vector<float> Augmented(const Augmentation& augment, uint64_t key) {
   std::vector<float> out(24, -1);
-  Augment(Picture().data(), kSize, augment, key, out.data());
+  Augmenter(kSize, augment).Apply(Picture().data(), key, out.data());
   return out;
 }
 
@@ -80,7 +80,7 @@ TEST(AugmentTest, StandardisesEachPicture) {
   EXPECT_NEAR(out[2], -1.3723986, 1e-6);
   std::vector<uint8_t> plain(24, 100);
   std::vector<float> flat(24);
-  Augment(plain.data(), kSize, {.standardise = true}, 1, flat.data());
+  Augmenter(kSize, {.standardise = true}).Apply(plain.data(), 1, flat.data());
   for (const float v : flat) EXPECT_EQ(v, 0) << "a plain picture stays plain";
 }
 

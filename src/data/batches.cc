@@ -70,6 +70,7 @@ class BatchMaker {
       : data_(data),
         options_(options),
         size_{data.images.dim(1), data.images.dim(2), data.images.dim(3)},
+        augmenter_(size_, options.augment),
         pool_(MakePoolAllocator()) {}
 
   StatusOr<Item> Make(const BatchPlan& plan, const Cursor& after) {
@@ -110,7 +111,7 @@ class BatchMaker {
       constexpr uint64_t kAugmentStream = 2;
       RandomStream key({kAugmentStream, options_.seed, static_cast<uint64_t>(item.epoch),
                         static_cast<uint64_t>(index)});
-      Augment(images + index * size_.elements(), size_, options_.augment, key.Next(), to);
+      augmenter_.Apply(images + index * size_.elements(), key.Next(), to);
       to += size_.elements();
     }
   }
@@ -138,6 +139,7 @@ class BatchMaker {
   const Dataset data_;
   const BatchOptions options_;
   const PictureSize size_;
+  Augmenter augmenter_;
   const std::shared_ptr<Allocator> pool_;
   std::vector<int64_t> order_;
   int64_t order_epoch_ = -1;
