@@ -5,20 +5,15 @@
 
 #include "data/formats.h"
 #include "data/mat_file.h"
+#include "data/matio_library.h"
 
 namespace carillon {
 namespace {
 
 constexpr int kSide = 32, kChannels = 3, kPlane = kSide * kSide;
 
-struct CloseFile {
-  void operator()(mat_t* file) const { ::Mat_Close(file); }
-};
-struct FreeVariable {
-  void operator()(matvar_t* variable) const { ::Mat_VarFree(variable); }
-};
-using MatFile = std::unique_ptr<mat_t, CloseFile>;
-using MatValue = std::unique_ptr<matvar_t, FreeVariable>;
+using MatFile = std::unique_ptr<mat_t, decltype(MatioLibrary::close)>;
+using MatValue = std::unique_ptr<matvar_t, decltype(MatioLibrary::free)>;
 
 StatusOr<MatVariable> Find(const std::vector<MatVariable>& variables, const std::string& path,
                            const std::string& name) {
@@ -33,8 +28,9 @@ StatusOr<MatVariable> Find(const std::vector<MatVariable>& variables, const std:
 
 // The values of a variable, read as numbers of type T whatever the file stores.
 template <typename T>
-StatusOr<std::vector<T>> Values(mat_t* file, const std::string& path, const MatVariable& variable) {
-  const MatValue value(::Mat_VarRead(file, variable.name.c_str()));
+StatusOr<std::vector<T>> Values(const MatioLibrary& matio, mat_t* file, const std::string& path,
+                                const MatVariable& variable) {
+  const MatValue value(matio.read(file, variable.name.c_str()), matio.free);
   int64_t count = 1;
   for (const int64_t dim : variable.dims) count *= dim;
   const auto wrong = [&](std::string_view what) {
@@ -106,10 +102,13 @@ Status ReadSvhn(const std::string& path, Dataset* dataset) {
     return DataLoss(path, ": y at offset ", y.offset, " is ", dims_text(y), ", expected [", n,
                     ",1]");
   }
-  const MatFile file(::Mat_Open(path.c_str(), MAT_ACC_RDONLY));
+  CARILLON_ASSIGN_OR_RETURN(const MatioLibrary matio, LoadMatio());
+  const MatFile file(matio.open(path.c_str(), MAT_ACC_RDONLY), matio.close);
   if (file == nullptr) return DataLoss(path, ": libmatio cannot open it");
-  CARILLON_ASSIGN_OR_RETURN(std::vector<uint8_t> pixels, Values<uint8_t>(file.get(), path, x));
-  CARILLON_ASSIGN_OR_RETURN(std::vector<int64_t> labels, Values<int64_t>(file.get(), path, y));
+  CARILLON_ASSIGN_OR_RETURN(std::vector<uint8_t> pixels,
+                            Values<uint8_t>(matio, file.get(), path, x));
+  CARILLON_ASSIGN_OR_RETURN(std::vector<int64_t> labels,
+                            Values<int64_t>(matio, file.get(), path, y));
   for (int64_t i = 0; i < n; ++i) {
     int64_t& label = labels[static_cast<size_t>(i)];
     if (label < 1 || label > 10) {

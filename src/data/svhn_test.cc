@@ -1,8 +1,8 @@
 #include <cstring>
-#include <matio.h>
 
 #include "data/formats.h"
 #include "data/mat_file.h"
+#include "data/matio_library.h"
 #include "data/test_util.h"
 
 namespace carillon {
@@ -24,20 +24,22 @@ uint8_t PixelOf(size_t i, size_t y, size_t x, size_t c) {
   return static_cast<uint8_t>(i * 50 + y * 3 + x + c * 100);
 }
 
-void WriteVariable(mat_t* file, const char* name, matio_classes kind, matio_types type,
-                   std::vector<size_t> dims, void* data, matio_compression compression) {
-  matvar_t* variable = ::Mat_VarCreate(name, kind, type, static_cast<int>(dims.size()), dims.data(),
-                                       data, MAT_F_DONT_COPY_DATA);
+void WriteVariable(const MatioLibrary& matio, mat_t* file, const char* name, matio_classes kind,
+                   matio_types type, std::vector<size_t> dims, void* data,
+                   matio_compression compression) {
+  matvar_t* variable = matio.make(name, kind, type, static_cast<int>(dims.size()), dims.data(),
+                                  data, MAT_F_DONT_COPY_DATA);
   ASSERT_NE(variable, nullptr);
-  EXPECT_EQ(::Mat_VarWrite(file, variable, compression), 0);
-  ::Mat_VarFree(variable);
+  EXPECT_EQ(matio.write(file, variable, compression), 0);
+  matio.free(variable);
 }
 
 // Labels 1, 2, …, but the last is 10.
 std::string WriteMat(const TemporaryFolder& folder, const MatOptions& o = {}) {
   const std::string path = folder.Path("x.mat");
   PosixEnv().Remove(path).IgnoreError();
-  mat_t* file = ::Mat_CreateVer(path.c_str(), nullptr, o.version);
+  const MatioLibrary matio = *LoadMatio();
+  mat_t* file = matio.create(path.c_str(), nullptr, o.version);
   EXPECT_NE(file, nullptr);
   std::vector<uint8_t> pixels;
   for (size_t i = 0; i < kSamples; ++i) {
@@ -47,18 +49,20 @@ std::string WriteMat(const TemporaryFolder& folder, const MatOptions& o = {}) {
       }
     }
   }
-  WriteVariable(file, o.images_name, MAT_C_UINT8, MAT_T_UINT8, {o.side, o.side, 3, kSamples},
+  WriteVariable(matio, file, o.images_name, MAT_C_UINT8, MAT_T_UINT8, {o.side, o.side, 3, kSamples},
                 pixels.data(), o.compression);
   std::vector<uint8_t> labels;
   for (size_t i = 1; i < o.labels; ++i) labels.push_back(static_cast<uint8_t>(i));
   labels.push_back(10);
   std::vector<double> wide(labels.begin(), labels.end());
   if (o.double_labels) {
-    WriteVariable(file, "y", MAT_C_DOUBLE, MAT_T_DOUBLE, {o.labels, 1}, wide.data(), o.compression);
+    WriteVariable(matio, file, "y", MAT_C_DOUBLE, MAT_T_DOUBLE, {o.labels, 1}, wide.data(),
+                  o.compression);
   } else {
-    WriteVariable(file, "y", MAT_C_UINT8, MAT_T_UINT8, {o.labels, 1}, labels.data(), o.compression);
+    WriteVariable(matio, file, "y", MAT_C_UINT8, MAT_T_UINT8, {o.labels, 1}, labels.data(),
+                  o.compression);
   }
-  ::Mat_Close(file);
+  matio.close(file);
   return path;
 }
 
