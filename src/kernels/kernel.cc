@@ -58,7 +58,6 @@ const KernelTable& CpuKernels() {
     auto* made = new KernelTable;
     AddMathCpuKernels(*made);
     AddNnCpuKernels(*made);
-    AddTrainingCpuKernels(*made);
     AddArrayReferenceKernels(*made);
     AddMathReferenceKernels(*made);
     AddNnReferenceKernels(*made);

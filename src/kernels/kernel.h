@@ -170,6 +170,5 @@ void AddTransferReferenceKernels(KernelTable& table);
 // … and in cpu/FAMILY*.cc.
 void AddMathCpuKernels(KernelTable& table);
 void AddNnCpuKernels(KernelTable& table);
-void AddTrainingCpuKernels(KernelTable& table);
 
 }  // namespace carillon

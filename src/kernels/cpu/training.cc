@@ -1,7 +1,0 @@
-#include "kernels/kernel.h"
-
-namespace carillon {
-
-void AddTrainingCpuKernels(KernelTable& table) {}
-
-}  // namespace carillon
