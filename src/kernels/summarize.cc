@@ -27,7 +27,7 @@ std::string FormatNumber(double value, int digits, int all_digits, bool is_float
 template <typename T>
 std::string FormatElement(const T& element, bool quote) {
   if constexpr (std::is_same_v<T, std::string>) {
-    const std::string escaped = absl::CEscape(element);
+    const std::string escaped = absl::Utf8SafeCEscape(element);
     return quote ? StrCat("\"", escaped, "\"") : escaped;
   } else if constexpr (std::is_same_v<T, ResourceHandle>) {
     return StrCat("<resource ", element.container, "/", element.name, ">");

@@ -50,7 +50,7 @@ def cond_nested(c, tf):
 @program(ops=["Switch", "Merge"], count=4)
 def cond_of_unknown_shapes(c, tf):
     p = c.feed(const("bool", c.chance()))
-    x = c.feed(c.array("float", (c.int(1, 4),)))
+    x = c.feed(c.array("float", (c.int(1, 4),)), shape=[None])
     y = tf.cond(p, lambda: tf.concat([x, x], 0), lambda: x)
     c.gradient([y], [x])
     return [y, tf.shape(y)]
@@ -109,7 +109,7 @@ def dead_fetch(c, tf):
 @program(ops=["Enter", "Exit", "NextIteration", "LoopCond", "Switch", "Merge"], count=12)
 def loop(c, tf):
     n = c.feed(const("int32", number(c)))
-    x, w = c.feed(c.array("float", (2, 2))), c.feed(c.array("float", (2, 2)))
+    x, w = c.feed(c.array("double", (2, 2))), c.feed(c.array("double", (2, 2)))
     _, y = tf.while_loop(lambda i, _: i < n, lambda i, a: [i + 1, tf.tanh(tf.matmul(a, w)) + 0.5 * a], [0, x],
                          parallel_iterations=c.pick(1, 2, 10))
     c.gradient([y], [x, w])
@@ -119,8 +119,8 @@ def loop(c, tf):
 @program(ops=["Enter", "Exit", "NextIteration"], count=6)
 def loop_of_several_variables(c, tf):
     n = c.feed(const("int32", number(c)))
-    a, b = c.feed(c.array("float", ())), c.feed(c.array("float", ()))
-    results = tf.while_loop(lambda i, *_: i < n, lambda i, p, q, r, s: [i + 1, p * q, q + tf.sin(r), p, s * 2], [0, a, b, a * 0, tf.constant(1.0)])
+    a, b = c.feed(c.array("double", ())), c.feed(c.array("double", ()))
+    results = tf.while_loop(lambda i, *_: i < n, lambda i, p, q, r, s: [i + 1, p * q, q + tf.sin(r), p, s * 2], [0, a, b, a * 0, tf.constant(1.0, tf.float64)])
     c.gradient(results[1:4], [a, b])
     return results
 
@@ -128,7 +128,7 @@ def loop_of_several_variables(c, tf):
 @program(ops=["Enter", "Exit"], count=6)
 def loop_inside_loop(c, tf):
     n = c.feed(const("int32", number(c, 0, 4)))
-    x, w = c.feed(c.array("float", (2,))), c.feed(c.array("float", (2,)))
+    x, w = c.feed(c.array("double", (2,))), c.feed(c.array("double", (2,)))
 
     def body(i, a):
         start = a * w
@@ -143,7 +143,7 @@ def loop_inside_loop(c, tf):
 @program(ops=["Enter", "Exit", "Switch"], count=6)
 def cond_inside_loop(c, tf):
     n = c.feed(const("int32", number(c)))
-    x, w = c.feed(c.array("float", (2,))), c.feed(c.array("float", (2,)))
+    x, w = c.feed(c.array("double", (2,))), c.feed(c.array("double", (2,)))
 
     def body(i, a):
         return [i + 1, tf.cond(tf.equal(i % 2, 1), lambda: tf.sin(a) * w, lambda: a * a + 0.1)]
@@ -156,7 +156,7 @@ def cond_inside_loop(c, tf):
 @program(ops=["Enter", "Exit", "Switch"], count=6)
 def loop_inside_cond(c, tf):
     p, n = c.feed(const("bool", c.chance())), c.feed(const("int32", number(c)))
-    x = c.feed(c.array("float", (2,)))
+    x = c.feed(c.array("double", (2,)))
     y = tf.cond(p, lambda: tf.while_loop(lambda i, _: i < n, lambda i, a: [i + 1, tf.sin(a) * x], [0, x])[1], lambda: x * 7)
     c.gradient([y], [x])
     return [y]
@@ -165,7 +165,7 @@ def loop_inside_cond(c, tf):
 @program(ops=["Enter", "Exit", "Switch"], count=6)
 def loop_inside_cond_inside_loop(c, tf):
     n = c.feed(const("int32", number(c)))
-    x, w = c.feed(c.array("float", ())), c.feed(c.array("float", ()))
+    x, w = c.feed(c.array("double", ())), c.feed(c.array("double", ()))
 
     def body(i, a):
         def inner():
@@ -181,7 +181,7 @@ def loop_inside_cond_inside_loop(c, tf):
 @program(ops=["Enter", "Exit"], count=4)
 def loop_that_grows(c, tf):
     n = c.feed(const("int32", number(c)))
-    x = c.feed(c.array("float", (1,)))
+    x = c.feed(c.array("double", (1,)))
     _, y = tf.while_loop(lambda i, _: i < n, lambda i, a: [i + 1, tf.concat([tf.sin(a), x], 0)], [0, x],
                          shape_invariants=[tf.TensorShape([]), tf.TensorShape([None])])
     return [y]  # TensorFlow has no gradient for it
@@ -236,6 +236,6 @@ def exit_without_loop(c, tf):
 
 @program(ops=["Assert"], count=6, may_fail=True)
 def assert_in_time(c, tf):
-    x = c.feed(c.array("float", (3,)))
+    x = c.feed(c.array("double", (3,)))
     with tf.control_dependencies([tf.Assert(tf.reduce_all(x < 1), [x, "too large"], summarize=2)]):
         return [x * 2]
