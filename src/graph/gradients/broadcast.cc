@@ -53,6 +53,16 @@ Output ShapeOf(const Output& x) {
   return OpBuilder("Shape").Arg(x);
 }
 
+Output SumToShapeOf(const Output& gradient, const Output& x) {
+  if (gradient.shape().IsFullyKnown() && x.shape().IsFullyKnown()) {
+    return SumTo(gradient, x.shape(), gradient.shape());
+  }
+  const Output shape = ShapeOf(x);
+  const Operation axes =
+      OpBuilder("BroadcastGradientArgs").Arg(shape).Arg(ShapeOf(gradient)).Build();
+  return OpBuilder("Reshape").Arg(Sum(gradient, axes.output(0))).Arg(shape);
+}
+
 void SetBroadcastGradients(GradContext& context, const Output& gx, const Output& gy) {
   const Output x = context.input(0);
   const Output y = context.input(1);

@@ -9,6 +9,9 @@ namespace carillon {
 // The shape of `x`, as a constant when it is known.
 Output ShapeOf(const Output& x);
 
+// `gradient` summed over the dimensions along which `x` was repeated to its shape.
+Output SumToShapeOf(const Output& gradient, const Output& x);
+
 // gx and gy have the shape that x and y broadcast to; what is set as the gradients of inputs 0 and
 // 1 of the op is summed over the dimensions along which each was repeated. An invalid gx or gy is
 // left out.
