@@ -156,17 +156,22 @@ class Input {
   bool weak_ = false;
 };
 
-// Ops made while it lives are named "name/…" (made unique: name_1/… when the name was used).
+// Ops made while it lives are named "name/…" (made unique: name_1/… when the name was used). A name
+// that ends in '/' is a whole scope to enter again, whatever scopes are open: "tower/dense/"; "/"
+// is the outermost.
 class NameScope {
  public:
   NameScope(Graph& graph, std::string_view name);
   ~NameScope();
   NameScope(const NameScope&) = delete;
   NameScope& operator=(const NameScope&) = delete;
+  // What names begin with here, "tower/dense_1/": enters this very scope again.
+  const std::string& prefix() const { return prefix_; }
 
  private:
   Graph& graph_;
   std::string outer_;
+  std::string prefix_;
 };
 
 // Ops made while it lives get the device. Scopes nest: an outer one only fills what the inner ones

@@ -23,6 +23,7 @@ class OpBuilder {
   explicit OpBuilder(std::string_view op);
   OpBuilder(Graph& graph, std::string_view op);
   ~OpBuilder();
+  OpBuilder(OpBuilder&& other) noexcept;
 
   OpBuilder& Name(std::string_view name);  // default: the op's type
   OpBuilder& Arg(const Input& input);

@@ -97,10 +97,15 @@ std::vector<Output> Graph::Collection(const std::string& key) const {
 NameScope::NameScope(Graph& graph, std::string_view name)
     : graph_(graph), outer_(graph.state().name_scope) {
   Graph::State& state = graph.state();
-  std::string full = StrCat(outer_, name);
-  const int times = state.used_scopes[full]++;
-  if (times > 0) StrAppend(&full, "_", times);
-  state.name_scope = full + "/";
+  if (name.ends_with('/')) {
+    prefix_ = name;
+  } else {
+    prefix_ = StrCat(outer_, name);
+    const int times = state.used_scopes[prefix_]++;
+    if (times > 0) StrAppend(&prefix_, "_", times);
+    prefix_ += "/";
+  }
+  state.name_scope = prefix_ == "/" ? "" : prefix_;
 }
 NameScope::~NameScope() { graph_.state().name_scope = outer_; }
 

@@ -45,6 +45,7 @@ OpBuilder::OpBuilder(std::string_view op) : state_(std::make_unique<State>()) {
 }
 OpBuilder::OpBuilder(Graph& graph, std::string_view op) : OpBuilder(op) { state_->graph = &graph; }
 OpBuilder::~OpBuilder() = default;
+OpBuilder::OpBuilder(OpBuilder&& other) noexcept = default;
 
 OpBuilder& OpBuilder::Name(std::string_view name) {
   if (!name.empty()) state_->name = std::string(name);

@@ -65,6 +65,14 @@ TEST(Session, FeedsAnIntermediateTensor) {
   EXPECT_EQ(session.Run(z, {{x, Tensor::Scalar(5.0f)}}).scalar<float>(), 16);
 }
 
+TEST(Session, WhatWaitsForAFedPlaceholderWaitsForTheFeed) {
+  Graph g;
+  const Output x = Placeholder(g, kFloat, {});
+  const Output y = OpBuilder("Identity").Arg(Constant(g, Tensor::Scalar(2.0f))).After(x.op());
+  Session session(g);
+  EXPECT_EQ(session.Run(y, {{x, Tensor::Scalar(1.0f)}}).scalar<float>(), 2);
+}
+
 TEST(Session, FetchesAConstantAgainAndAgain) {
   Graph g;
   const Output c = Constant(g, Tensor::Scalar(4));

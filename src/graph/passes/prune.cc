@@ -42,6 +42,18 @@ class Marker {
   std::vector<bool> keep_;
 };
 
+// What waited for a fed placeholder waits for the feed instead: a placeholder cannot run.
+void WaitForFeed(NodeGraph* graph, const Node* placeholder, Node* arg) {
+  for (const auto& node : graph->nodes()) {
+    if (node == nullptr ||
+        std::ranges::find(node->control_inputs(), placeholder) == node->control_inputs().end())
+      continue;
+    std::vector<Node*> before = node->control_inputs();
+    std::ranges::replace(before, const_cast<Node*>(placeholder), arg);
+    graph->SetControlInputs(node.get(), std::move(before));
+  }
+}
+
 Status Unfed(const Node& placeholder, const std::string& wanted) {
   const OutputInfo& info = placeholder.output(0);
   return InvalidArgument("You must feed a value for placeholder tensor '", placeholder.name(),
@@ -58,8 +70,7 @@ StatusOr<std::unique_ptr<NodeGraph>> PruneToSignature(const NodeGraph& graph,
   const auto is_fed = [&](const Endpoint& endpoint) {
     return std::ranges::find(signature.feeds, endpoint) != signature.feeds.end();
   };
-  // A placeholder behind control dependencies only is no error here: feeding cuts data edges, and
-  // such a node still runs.
+  // A fed placeholder may be met behind control dependencies, which feeding does not cut.
   for (const Endpoint& fetch : signature.fetches) {
     if (is_fed(fetch)) continue;
     if (const Node* unfed = marker.Mark(fetch.node)) {
@@ -102,6 +113,7 @@ StatusOr<std::unique_ptr<NodeGraph>> PruneToSignature(const NodeGraph& graph,
                    .op = "_Arg",
                    .attrs = std::move(attrs)}));
     copy->ReplaceUses(fed, {arg, 0});
+    if (IsPlaceholder(*fed.node)) WaitForFeed(copy.get(), fed.node, arg);
     for (Endpoint& fetch : fetches) {
       if (fetch == fed) fetch = {arg, 0};
     }

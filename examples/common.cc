@@ -1,0 +1,139 @@
+#include "common.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <numeric>
+#include <random>
+
+namespace examples {
+
+void AddRunFlags(Flags& flags, RunFlags* run) {
+  flags.Group("Training");
+  flags.Add("steps", &run->steps, "how many batches to train on", {.min = 1});
+  flags.Add("batch_size", &run->batch_size, "images in a batch", {.min = 1});
+  flags.Add("learning_rate", &run->learning_rate,
+            "how far one step goes; larger learns faster until it does not learn at all",
+            {.min = 0});
+  flags.Add("seed", &run->seed, "of the weights, the dropout and the order of the images");
+  flags.Add("threads", &run->threads, "that a step may use; 0: all cores", {.min = 0});
+  flags.Group("Data and results");
+  flags.Add("data_dir", &run->data_dir, "the folder with the files of the data set");
+  flags.Add("evaluate_every", &run->evaluate_every,
+            "steps between looks at the test set; 0: only at the end", {.min = 0});
+  flags.Add("test_images", &run->test_images, "how many test images to look at; 0: all",
+            {.min = 0});
+  flags.Add("plot", &run->plot, "draw the loss curve, and save it as this PNG file");
+  flags.Add("json", &run->json, "end with one line of JSON");
+}
+
+DataSplits SyntheticImages(int64_t seed) {
+  std::mt19937_64 random(static_cast<uint64_t>(seed));
+  const auto make = [&](const char* name, int64_t count) {
+    Dataset data{.name = name,
+                 .images = Tensor(kUint8, {count, 32, 32, 3}),
+                 .labels = Tensor(kInt64, {count}),
+                 .class_names = {"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"}};
+    for (uint8_t& pixel : data.images.mutable_values<uint8_t>())
+      pixel = static_cast<uint8_t>(random());
+    for (int64_t& label : data.labels.mutable_values<int64_t>())
+      label = static_cast<int64_t>(random() % 10);
+    return data;
+  };
+  return {make("synthetic train", 5000), make("synthetic test", 1000)};
+}
+
+double TestAccuracy(Session& session, const Evaluation& evaluation, const Dataset& test,
+                    const RunFlags& run) {
+  BatchOptions options = BatchOptions::ForEvaluation(200);
+  options.augment.standardise = evaluation.augment.standardise;
+  const int64_t wanted = run.test_images == 0 ? test.size() : run.test_images;
+  double right = 0;
+  int64_t seen = 0;
+  Batches batches(test, options);
+  for (Batch batch; seen < wanted && batches.Next(&batch);) {
+    const int64_t size = batch.labels.dim(0);
+    const Tensor accuracy = session.Run(evaluation.accuracy, {{evaluation.images, batch.images},
+                                                              {evaluation.labels, batch.labels}});
+    right += accuracy.scalar<float>() * static_cast<double>(size);
+    seen += size;
+  }
+  return seen == 0 ? 0 : right / static_cast<double>(seen);
+}
+
+TrainingRun::TrainingRun(const RunFlags& flags)
+    : flags_(flags), progress_({.total_steps = flags.steps, .batch_size = flags.batch_size}) {
+  losses_.reserve(static_cast<size_t>(std::min<int64_t>(flags.steps, 1'000'000)));
+}
+
+bool TrainingRun::Continues() const {
+  return progress_.steps() < flags_.steps && !interrupt_.requested();
+}
+
+void TrainingRun::Step(float loss) {
+  const int64_t step = static_cast<int64_t>(losses_.size()) + 1;
+  if (!std::isfinite(loss)) {
+    throw Error(Code::kFailedPrecondition,
+                "the loss is not a number any more at step " + std::to_string(step) +
+                    ": try a smaller --learning_rate than " + FormatNumber(flags_.learning_rate));
+  }
+  losses_.push_back(loss);
+  progress_.Update(step, loss);
+}
+
+bool TrainingRun::WantsEvaluation() const {
+  return flags_.evaluate_every > 0 && progress_.steps() < flags_.steps &&
+         progress_.steps() % flags_.evaluate_every == 0;
+}
+
+void TrainingRun::ShowAccuracy(double accuracy) {
+  progress_.PrintLine("step " + FormatCount(progress_.steps()) + ": test accuracy " +
+                      FormatNumber(100 * accuracy) + " %");
+}
+
+double TrainingRun::RecentLoss() const {
+  const auto count = static_cast<int64_t>(std::min<size_t>(losses_.size(), 100));
+  if (count == 0) return std::nan("");
+  return std::accumulate(losses_.end() - count, losses_.end(), 0.0) / static_cast<double>(count);
+}
+
+int TrainingRun::Report(double accuracy) {
+  const TextStyle style = TextStyle::Of(stdout);
+  if (!flags_.plot.empty()) {
+    Chart chart{.title = "Loss", .x_label = "step", .y_label = "loss", .log_y = true};
+    chart.series.push_back({.name = "loss", .y = losses_});
+    for (size_t i = 0; i < losses_.size(); ++i)
+      chart.series[0].x.push_back(static_cast<double>(i + 1));
+    std::fputs(chart.ToText(style).c_str(), stdout);
+    chart.SavePng(flags_.plot);
+  }
+  Table table(interrupt_.requested() ? "Stopped early" : "Done");
+  table.Row({"steps", FormatCount(progress_.steps())})
+      .Row({"time", FormatDuration(progress_.seconds())})
+      .Row({"steps/s", FormatNumber(progress_.steps_per_second())})
+      .Row({"examples/s", FormatNumber(progress_.examples_per_second())})
+      .Row({"loss", FormatNumber(RecentLoss())})
+      .Row({"test accuracy", FormatNumber(100 * accuracy) + " %"})
+      .Row({"peak memory", FormatNumber(PeakRssMb()) + " MB"});
+  if (!flags_.plot.empty()) table.Row({"loss curve", flags_.plot});
+  std::fputs(table.ToText(style).c_str(), stdout);
+  if (flags_.json) {
+    JsonObject json;
+    json.Add("steps", progress_.steps())
+        .Add("seconds", progress_.seconds())
+        .Add("steps_per_second", progress_.steps_per_second())
+        .Add("examples_per_second", progress_.examples_per_second())
+        .Add("loss", RecentLoss())
+        .Add("accuracy", accuracy)
+        .Add("peak_rss_mb", PeakRssMb());
+    std::puts(json.ToString().c_str());
+  }
+  return 0;
+}
+
+int Fail(const Error& error) {
+  std::fprintf(stderr, "error: %s\n", error.what());
+  return 1;
+}
+
+}  // namespace examples
