@@ -1,4 +1,6 @@
 // Trains a residual network to tell what small photographs show.
+#include <algorithm>
+
 #include "carillon/carillon.h"
 #include "common.h"
 #include "networks.h"
@@ -54,8 +56,10 @@ int main(int argc, char** argv) try {
       cross_entropy + L2Regularization(Kernels(g), static_cast<float>(weight_decay));
   const auto rate = static_cast<float>(run.learning_rate);
   const Variable step = GlobalStep(g);
+  // A tenth after half of the steps, a hundredth for the last quarter.
+  const int64_t half = run.steps / 2, last_quarter = std::max(half + 1, run.steps * 3 / 4);
   const Output learning_rate =
-      PiecewiseConstant(step, {run.steps / 2, run.steps * 3 / 4}, {rate, rate / 10, rate / 100});
+      PiecewiseConstant(step, {half, last_quarter}, {rate, rate / 10, rate / 100});
   const Operation train = Momentum(learning_rate, 0.9).Minimize(loss, step);
   const Output accuracy = Accuracy(network(images, nn::kEvaluation), labels);
 

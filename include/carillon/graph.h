@@ -102,8 +102,12 @@ class Graph {
   // program differs.
   void SetSeed(int64_t seed);
 
-  // Collections: ordered lists of outputs under a key ("trainable_variables", "losses", …).
+  // Collections: ordered lists of outputs under a key ("trainable_variables", "losses", …). Of an
+  // operation that is there for its effects ("update_ops") only Output::op() has a meaning.
   void AddToCollection(const std::string& key, const Output& output);
+  void AddToCollection(const std::string& key, const Operation& op) {
+    AddToCollection(key, Output(op.node(), 0));
+  }
   std::vector<Output> Collection(const std::string& key) const;
 
   struct State;

@@ -166,8 +166,11 @@ class Adam : public Optimizer {
   explicit Adam(const Input& learning_rate = 0.001, const AdamOptions& options = {});
 };
 
-struct AdamWOptions : AdamOptions {
+struct AdamWOptions {
   Input weight_decay = 0.004;
+  Input beta1 = 0.9;
+  Input beta2 = 0.999;
+  Input epsilon = 1e-8;
   // The variables that decay; default: all.
   std::function<bool(const Variable&)> decays;
 };

@@ -28,7 +28,9 @@ class Shape {
 
   int rank() const { return rank_; }
   int64_t dim(int i) const { return dims_[static_cast<size_t>(i)]; }
-  std::span<const int64_t> dims() const { return {dims_.data(), static_cast<size_t>(rank_)}; }
+  // A view: of a Shape that lives on, so x.shape().dims() on a returned value does not compile.
+  std::span<const int64_t> dims() const& { return {dims_.data(), static_cast<size_t>(rank_)}; }
+  std::span<const int64_t> dims() && = delete;
   int64_t num_elements() const { return num_elements_; }
 
   // Same elements, other dimensions. The caller keeps the count in range.
@@ -61,9 +63,10 @@ class PartialShape {
   bool has_rank() const { return rank_ >= 0; }
   int rank() const { return rank_; }  // -1 when unknown
   int64_t dim(int i) const { return dims_[static_cast<size_t>(i)]; }
-  std::span<const int64_t> dims() const {
+  std::span<const int64_t> dims() const& {
     return {dims_.data(), static_cast<size_t>(rank_ < 0 ? 0 : rank_)};
   }
+  std::span<const int64_t> dims() && = delete;
   void set_dim(int i, int64_t size) { dims_[static_cast<size_t>(i)] = size; }
   void AddDim(int64_t size);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/strings.h"
 #include "tensor/dispatch.h"
 
 namespace carillon {
@@ -63,11 +64,19 @@ std::optional<HandleInfo> ShapeContext::input_handle(int i) const {
   return from.node == nullptr ? std::nullopt : from.node->output(from.index).handle;
 }
 
+std::string ShapeContext::InputName(int i) const {
+  for (const ArgSpec& arg : node_.spec().inputs) {
+    const auto [begin, end] = node_.InputRange(arg.name);
+    if (i >= begin && i < end) return StrCat("input ", i, " ('", arg.name, "')");
+  }
+  return StrCat("input ", i);
+}
+
 StatusOr<PartialShape> ShapeContext::WithRank(int i, int rank) const {
   PartialShape shape = input(i);
   if (!shape.has_rank()) return PartialShape::UnknownOfRank(rank);
   if (shape.rank() != rank)
-    return InvalidArgument("input ", i, " should have rank ", rank, " but has shape ",
+    return InvalidArgument(InputName(i), " should have rank ", rank, " but has shape ",
                            shape.ToString());
   return shape;
 }
@@ -75,7 +84,7 @@ StatusOr<PartialShape> ShapeContext::WithRank(int i, int rank) const {
 StatusOr<PartialShape> ShapeContext::WithRankAtLeast(int i, int rank) const {
   PartialShape shape = input(i);
   if (shape.has_rank() && shape.rank() < rank) {
-    return InvalidArgument("input ", i, " should have rank ", rank, " or more but has shape ",
+    return InvalidArgument(InputName(i), " should have rank ", rank, " or more but has shape ",
                            shape.ToString());
   }
   return shape;

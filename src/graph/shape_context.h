@@ -46,6 +46,7 @@ class ShapeContext {
   StatusOr<PartialShape> WithRankAtLeast(int input, int rank) const;
 
  private:
+  std::string InputName(int i) const;  // "input 2 ('lr')", for messages
   Node& node_;
 };
 

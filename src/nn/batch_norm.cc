@@ -63,8 +63,7 @@ Output ApplyBatchNorm(Weights& weights, const Output& x, const Training& trainin
   if (!training.is_known() || training.known()) {
     for (const auto& [average, value] :
          {std::pair(moving_mean, result[1]), std::pair(moving_variance, result[2])}) {
-      const Operation update = AssignMovingAverage(average, value, options.momentum);
-      graph.AddToCollection("update_ops", Output(update.node(), 0));
+      graph.AddToCollection("update_ops", AssignMovingAverage(average, value, options.momentum));
     }
   }
   return is_images ? result[0] : Reshape(result[0], ShapeOf(x));

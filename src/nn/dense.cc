@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <memory>
+
 #include "base/throw.h"
 #include "carillon/nn.h"
 #include "carillon/ops/array.h"
@@ -7,6 +10,18 @@
 
 namespace carillon::nn {
 namespace {
+
+// The shape of `input` with another last dimension.
+Tensor OuterShape(const Output& input, int64_t last, const std::string& layer) {
+  const PartialShape shape = input.shape();
+  std::vector<int64_t> dims(shape.dims().begin(), shape.dims().end());
+  dims.back() = last;
+  if (std::ranges::count(dims, -1) > 1) {
+    Throw(InvalidArgument("layer '", layer, "': the shape of '", input.name(), "', ",
+                          shape.ToString(), ", has more than one unknown dimension"));
+  }
+  return Tensor::FromVector(dims);
+}
 
 Output ApplyDense(Weights& weights, const Output& input, int64_t units,
                   const DenseOptions& options) {
@@ -24,14 +39,7 @@ Output ApplyDense(Weights& weights, const Output& input, int64_t units,
                                       {options.bias_initializer, options.trainable});
     y = BiasAdd(y, bias.read());
   }
-  if (!is_matrix) {
-    std::vector<int64_t> dims(input.shape().dims().begin(), input.shape().dims().end());
-    dims.back() = units;
-    if (std::ranges::count(dims, -1) > 1)
-      Throw(InvalidArgument("layer '", options.name, "': the shape of '", input.name(), "', ",
-                            input.shape().ToString(), ", has more than one unknown dimension"));
-    y = Reshape(y, Tensor::FromVector(dims));
-  }
+  if (!is_matrix) y = Reshape(y, OuterShape(input, units, options.name));
   return options.activation ? options.activation(y) : y;
 }
 

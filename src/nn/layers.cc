@@ -35,9 +35,10 @@ Layer Flatten() {
   return [](const Output& x) { return Flatten(x); };
 }
 Output Flatten(const Output& x) {
-  for (int i = 1; i < x.shape().rank(); ++i) KnownDim(x, i, "flatten");
   KnownDim(x, 1, "flatten");
-  const Shape features(x.shape().dims().subspan(1));
+  const PartialShape shape = x.shape();
+  for (int i = 2; i < shape.rank(); ++i) KnownDim(x, i, "flatten");
+  const Shape features(shape.dims().subspan(1));
   return Reshape(x, {int64_t{-1}, features.num_elements()});
 }
 

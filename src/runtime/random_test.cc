@@ -2,6 +2,7 @@
 #include "carillon/ops/random.h"
 
 #include <algorithm>
+#include <cmath>
 #include <gtest/gtest.h>
 #include <numeric>
 

@@ -130,12 +130,12 @@ TEST_P(Updates, SayWhatDoesNotFit) {
     EXPECT_EQ(code, Code::kInvalidArgument);
     EXPECT_NE(message.find(what), std::string::npos) << message;
   };
-  refused(dense, {{lr, Tensor::FromVector<float>({1, 2})}, {grad, fitting}}, "lr");
+  refused(dense, {{lr, Tensor::FromVector<float>({1, 2})}, {grad, fitting}}, "'lr'");
   refused(dense, {{lr, one}, {grad, Tensor::Full<float>(Shape{2, 3}, 1)}}, "[2,3]");
   const auto rows = [](std::vector<int32_t> indices) { return Tensor::FromVector(indices); };
   refused(sparse, {{lr, one}, {grad, fitting}, {indices, rows({0, 1, 9})}}, "indices[2] = 9");
-  refused(sparse, {{lr, one}, {grad, fitting}, {indices, rows({0, 1})}}, "gradient");
-  refused(sparse, {{lr, one}, {grad, fitting}, {indices, Tensor::Scalar<int32_t>(0)}}, "vector");
+  refused(sparse, {{lr, one}, {grad, fitting}, {indices, rows({0, 1})}}, "[3,2]");
+  refused(sparse, {{lr, one}, {grad, fitting}, {indices, Tensor::Scalar<int32_t>(0)}}, "'indices'");
 
   // Nothing was changed by all this.
   EXPECT_EQ(FloatsOf(session.Run(w.read())), Floats(6, 1));
@@ -162,7 +162,7 @@ TEST(Optimizers, FindTheMinimum) {
        [](const auto& w, const auto& s, const auto& g) { return ApplyAdagrad(w, s[0], 0.8f, g); }},
       {"Adadelta", 2, 0,
        [](const auto& w, const auto& s, const auto& g) {
-         return ApplyAdadelta(w, s[0], s[1], 20.0f, 0.9f, 1e-3f, g);
+         return ApplyAdadelta(w, s[0], s[1], 5.0f, 0.9f, 1e-3f, g);
        }},
       {"RMSProp", 2, 0,
        [](const auto& w, const auto& s, const auto& g) {

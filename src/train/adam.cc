@@ -85,7 +85,7 @@ class AdamRule : public UpdateRule {
 class AdamWRule : public AdamRule {
  public:
   AdamWRule(const Input& learning_rate, const AdamWOptions& options)
-      : AdamRule("AdamW", learning_rate, options),
+      : AdamRule("AdamW", learning_rate, {options.beta1, options.beta2, options.epsilon}),
         weight_decay_(options.weight_decay),
         decays_(options.decays) {}
 

@@ -2,6 +2,7 @@
 
 #include "base/strings.h"
 #include "base/throw.h"
+#include "carillon/initializers.h"
 #include "carillon/ops/array.h"
 #include "carillon/ops/control_flow.h"
 #include "carillon/ops/math.h"
@@ -12,10 +13,9 @@ namespace {
 
 // A zero as large as `tensor`, whose shape is known.
 Output ZerosFor(const Output& tensor) {
-  std::vector<int64_t> sizes(tensor.shape().dims().begin(), tensor.shape().dims().end());
-  Graph& graph = tensor.graph();
-  return Fill(Const(graph, Tensor::FromVector(sizes)),
-              Cast(Const(graph, Tensor::Scalar(0.0f)), tensor.dtype()));
+  Shape shape;
+  tensor.shape().AsShape(&shape);
+  return init::Zeros()(tensor.graph(), shape, tensor.dtype());
 }
 
 // The value when `before` has run.

@@ -89,11 +89,7 @@ std::vector<Case> Cases() {
        {"beta1_power", "beta2_power", "v/Adam", "v/Adam_1", "w/Adam", "w/Adam_1"}},
       // Held against Keras, as the v1 optimizers have no AdamW.
       {"AdamW",
-       [] {
-         AdamWOptions options;
-         options.weight_decay = 0.05;
-         return AdamW(0.1, options);
-       },
+       [] { return AdamW(0.1, {.weight_decay = 0.05}); },
        {0.818447411f, 1.95306778f, 2.85832572f},
        {0.698079765f, 1.81656802f, 2.95522451f, 3.94029951f, 4.71306324f, 6.01951075f},
        {"beta1_power", "beta2_power", "v/AdamW", "v/AdamW_1", "w/AdamW", "w/AdamW_1"}},
@@ -201,7 +197,7 @@ TEST(Optimizer, RunsUpdateOpsWithEachStep) {
   Graph g;
   const Variable x(g, "x", Tensor::Scalar(1.0f));
   const Variable count(g, "count", Tensor::Scalar(0.0f), {.trainable = false});
-  g.AddToCollection("update_ops", Output(count.AssignAdd(1.0f).node(), 0));
+  g.AddToCollection("update_ops", count.AssignAdd(1.0f));
   const Output loss = Square(x.read());
   const Operation with = GradientDescent(0.1).Minimize(loss);
   const Operation without = GradientDescent(0.1).Minimize(loss, {}, {.update_ops = false});

@@ -185,9 +185,10 @@ TEST(MathGradients, Segments) {
        {SegmentSum, SegmentMean, SegmentMax, SegmentMin, SegmentProd}) {
     CheckBothWays([&](const auto& x) { return function(x[0], {0, 0, 2, 2}); }, {data});
   }
+  // No segment is empty: the extremes of nothing are too large to be summed.
   for (Output (*function)(const Input&, const Input&, const Input&) :
        {UnsortedSegmentSum, UnsortedSegmentMax, UnsortedSegmentMin, UnsortedSegmentProd}) {
-    CheckBothWays([&](const auto& x) { return function(x[0], {2, -1, 0, 2}, 4); }, {data});
+    CheckBothWays([&](const auto& x) { return function(x[0], {1, -1, 0, 1}, 2); }, {data});
   }
   for (Output (*function)(const Input&, const Input&, const Input&, const Input&) :
        {SparseSegmentSum, SparseSegmentMean, SparseSegmentSqrtN}) {

@@ -155,6 +155,7 @@ Operation LocalVariablesInitializer(Graph& g) {
 Variable GlobalStep(Graph& g) {
   const std::vector<Output> known = g.Collection(kGlobalStep);
   if (!known.empty()) return Variable(known.front());
+  const NameScope outermost(g, "/");
   const Variable step(g, "global_step", Tensor::Scalar<int64_t>(0), {.trainable = false});
   g.AddToCollection(kGlobalStep, step.handle());
   return step;

@@ -99,7 +99,17 @@ struct AnyOf : SameThroughout<T> {
   static bool Merge(bool any, bool part) { return any | part; }
 };
 
-constexpr int64_t kPartialSteps = 256;  // elements that one Partial takes in
+constexpr int64_t kPartialSteps = 64;  // elements that one Partial takes in
+
+// Accumulators differ in type from partial results only where both are sums.
+template <typename Op>
+typename Op::Accumulator MergeAccumulators(typename Op::Accumulator a, typename Op::Accumulator b) {
+  if constexpr (std::is_same_v<typename Op::Accumulator, typename Op::Partial>) {
+    return Op::Merge(a, b);
+  } else {
+    return WrapAdd(a, b);
+  }
+}
 
 // A row is taken in by many partial results at once, which the compiler turns into vectors.
 template <typename Op, typename T>
@@ -116,6 +126,8 @@ typename Op::Accumulator ReduceRow(const T* in, int64_t n, typename Op::Accumula
     if (i < n) even = Op::Step(even, in[i]);
     return Op::Merge(Op::Merge(result, even), odd);
   }
+  typename Op::Accumulator totals[kLanes];
+  std::fill_n(totals, kLanes, typename Op::Accumulator(Op::kNothing));
   while (n > 0) {
     const int64_t block = std::min(n, kLanes * kPartialSteps);
     Partial lanes[kLanes];
@@ -126,10 +138,12 @@ typename Op::Accumulator ReduceRow(const T* in, int64_t n, typename Op::Accumula
         lanes[lane] = Op::Step(lanes[lane], in[i + lane]);
     }
     for (int64_t lane = 0; i < block; ++i, ++lane) lanes[lane] = Op::Step(lanes[lane], in[i]);
-    for (const Partial lane : lanes) result = Op::Merge(result, lane);
+    for (int64_t lane = 0; lane < kLanes; ++lane)
+      totals[lane] = Op::Merge(totals[lane], lanes[lane]);
     in += block;
     n -= block;
   }
+  for (const auto total : totals) result = MergeAccumulators<Op>(result, total);
   return result;
 }
 
@@ -180,13 +194,7 @@ struct Loops {
   static void Merge(const void* others, void* accumulators, int64_t n) {
     const Accumulator* from = static_cast<const Accumulator*>(others);
     Accumulator* to = static_cast<Accumulator*>(accumulators);
-    for (int64_t i = 0; i < n; ++i) {
-      if constexpr (std::is_same_v<Accumulator, Partial>) {
-        to[i] = Op::Merge(to[i], from[i]);
-      } else {
-        to[i] = WrapAdd(to[i], from[i]);
-      }
-    }
+    for (int64_t i = 0; i < n; ++i) to[i] = MergeAccumulators<Op>(to[i], from[i]);
   }
   static void Finish(const void* accumulators, int64_t count, void* out_data, int64_t n) {
     const Accumulator* from = static_cast<const Accumulator*>(accumulators);
