@@ -227,6 +227,17 @@ Output DiagPart(const Input& input);
 Output MatrixDiag(const Input& diagonal);
 Output MatrixDiagPart(const Input& input);
 Output MatrixSetDiag(const Input& input, const Input& diagonal);
+// The same for the diagonals k (one, or the lower and the upper one; 0 is the main one, those above
+// it are positive), which are rows of their own, the upper one first. Short ones are padded on the
+// side that `align` says, for those above and for those below the main one. num_rows and num_cols
+// are -1 where they follow.
+Output MatrixDiagV3(const Input& diagonal, const Input& k, const Input& num_rows,
+                    const Input& num_cols, const Input& padding_value,
+                    const std::string& align = "RIGHT_LEFT");
+Output MatrixDiagPartV3(const Input& input, const Input& k, const Input& padding_value,
+                        const std::string& align = "RIGHT_LEFT");
+Output MatrixSetDiagV3(const Input& input, const Input& diagonal, const Input& k,
+                       const std::string& align = "RIGHT_LEFT");
 // Zeros below the first num_lower and above the first num_upper diagonals; a negative number keeps
 // all.
 Output MatrixBandPart(const Input& input, const Input& num_lower, const Input& num_upper);

@@ -324,6 +324,24 @@ Output MatrixDiagPart(const Input& input) { return Unary("MatrixDiagPart", input
 Output MatrixSetDiag(const Input& input, const Input& diagonal) {
   return Binary("MatrixSetDiag", input, diagonal);
 }
+Output MatrixDiagV3(const Input& diagonal, const Input& k, const Input& num_rows,
+                    const Input& num_cols, const Input& padding_value, const std::string& align) {
+  return OpBuilder("MatrixDiagV3")
+      .Arg(diagonal)
+      .Arg(k)
+      .Arg(num_rows)
+      .Arg(num_cols)
+      .Arg(padding_value)
+      .Attr("align", align);
+}
+Output MatrixDiagPartV3(const Input& input, const Input& k, const Input& padding_value,
+                        const std::string& align) {
+  return OpBuilder("MatrixDiagPartV3").Arg(input).Arg(k).Arg(padding_value).Attr("align", align);
+}
+Output MatrixSetDiagV3(const Input& input, const Input& diagonal, const Input& k,
+                       const std::string& align) {
+  return OpBuilder("MatrixSetDiagV3").Arg(input).Arg(diagonal).Arg(k).Attr("align", align);
+}
 Output MatrixBandPart(const Input& input, const Input& num_lower, const Input& num_upper) {
   return Ternary("MatrixBandPart", input, num_lower, num_upper);
 }

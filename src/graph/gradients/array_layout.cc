@@ -1,6 +1,7 @@
 // Gradients of ops that reshape, repeat, pad and reorder.
 #include <algorithm>
 
+#include "base/strings.h"
 #include "carillon/ops/array.h"
 #include "carillon/ops/math.h"
 #include "graph/gradients/array.h"
@@ -99,6 +100,22 @@ void MatrixSetDiagGradient(GradContext& c) {
   c.set(0, MatrixSetDiag(c.grad(), FillLike(c.input(1), 0.0)));
   c.set(1, MatrixDiagPart(c.grad()));
 }
+// Bands. V2 stands to the left on both sides.
+std::string AlignmentOf(const GradContext& c) {
+  const AttrValue* align = c.op().node()->FindAttr("align");
+  return align == nullptr ? "LEFT_LEFT" : *align->get_if<std::string>();
+}
+void MatrixDiagBandGradient(GradContext& c) {
+  c.set(0, MatrixDiagPartV3(c.grad(), c.input(1), 0, AlignmentOf(c)));
+}
+void MatrixDiagPartBandGradient(GradContext& c) {
+  c.set(0, MatrixSetDiagV3(FillLike(c.input(0), 0.0), c.grad(), c.input(1), AlignmentOf(c)));
+}
+void MatrixSetDiagBandGradient(GradContext& c) {
+  const Output k = c.input(2);
+  c.set(0, MatrixSetDiagV3(c.grad(), FillLike(c.input(1), 0.0), k, AlignmentOf(c)));
+  c.set(1, MatrixDiagPartV3(c.grad(), k, 0, AlignmentOf(c)));
+}
 void MatrixBandPartGradient(GradContext& c) {
   c.set(0, MatrixBandPart(c.grad(), c.input(1), c.input(2)));
 }
@@ -148,6 +165,11 @@ void AddArrayLayoutGradients(GradTable& grads) {
   grads.Add("MatrixDiag", MatrixDiagGradient);
   grads.Add("MatrixDiagPart", MatrixDiagPartGradient);
   grads.Add("MatrixSetDiag", MatrixSetDiagGradient);
+  for (const char* version : {"V2", "V3"}) {
+    grads.Add(StrCat("MatrixDiag", version), MatrixDiagBandGradient);
+    grads.Add(StrCat("MatrixDiagPart", version), MatrixDiagPartBandGradient);
+    grads.Add(StrCat("MatrixSetDiag", version), MatrixSetDiagBandGradient);
+  }
   grads.Add("MatrixBandPart", MatrixBandPartGradient);
   grads.Add("SpaceToBatch", SpaceToBatchGradient);
   grads.Add("BatchToSpace", BatchToSpaceGradient);

@@ -157,6 +157,24 @@ void AddArrayOps(OpTable& ops) {
   ops.Add("MatrixDiag(diagonal: T) -> (output: T)", "T: type", ShapeMatrixDiag);
   ops.Add("MatrixDiagPart(input: T) -> (diagonal: T)", "T: type", ShapeMatrixDiagPart);
   ops.Add("MatrixSetDiag(input: T, diagonal: T) -> (output: T)", "T: type", ShapeMatrixSetDiag);
+  constexpr std::string_view kAlign =
+      "T: type; align: {'LEFT_RIGHT', 'RIGHT_LEFT', 'LEFT_LEFT', 'RIGHT_RIGHT'} = 'RIGHT_LEFT'";
+  ops.Add(
+      "MatrixDiagV2(diagonal: T, k: int32, num_rows: int32, num_cols: int32, padding_value: T) -> "
+      "(output: T)",
+      "T: type", ShapeMatrixDiagV2);
+  ops.Add(
+      "MatrixDiagV3(diagonal: T, k: int32, num_rows: int32, num_cols: int32, padding_value: T) -> "
+      "(output: T)",
+      kAlign, ShapeMatrixDiagV2);
+  ops.Add("MatrixDiagPartV2(input: T, k: int32, padding_value: T) -> (diagonal: T)", "T: type",
+          ShapeMatrixDiagPartV2);
+  ops.Add("MatrixDiagPartV3(input: T, k: int32, padding_value: T) -> (diagonal: T)", kAlign,
+          ShapeMatrixDiagPartV2);
+  ops.Add("MatrixSetDiagV2(input: T, diagonal: T, k: int32) -> (output: T)", "T: type",
+          ShapeMatrixSetDiagV2);
+  ops.Add("MatrixSetDiagV3(input: T, diagonal: T, k: int32) -> (output: T)", kAlign,
+          ShapeMatrixSetDiagV2);
   ops.Add("SpaceToBatch(input: T, paddings: Tpaddings) -> (output: T)",
           "T: type; Tpaddings: {index} = int32; block_size: int >= 2", ShapeSpaceToBatch);
   ops.Add("BatchToSpace(input: T, crops: Tidx) -> (output: T)",

@@ -203,4 +203,51 @@ StatusOr<StridedSlicePlan> PlanStridedSlice(const PartialShape& input,
   return plan;
 }
 
+int64_t DiagonalBand::Length(int64_t d, int64_t rows, int64_t columns) {
+  return std::min(rows + std::min<int64_t>(d, 0), columns - std::max<int64_t>(d, 0));
+}
+
+int64_t DiagonalBand::Longest(int64_t rows, int64_t columns) const {
+  return std::min(rows + std::min<int64_t>(upper, 0), columns - std::max<int64_t>(lower, 0));
+}
+
+Status DiagonalBand::CheckInside(int64_t rows, int64_t columns) const {
+  for (const int64_t d : {lower, upper}) {
+    if (d != 0 && (d <= -rows || d >= columns)) {
+      return InvalidArgument("diagonal ", d, " is outside of a matrix of ", rows, " rows and ",
+                             columns, " columns");
+    }
+  }
+  return absl::OkStatus();
+}
+
+StatusOr<DiagonalBand> MakeBand(std::span<const int64_t> k) {
+  if (k.empty() || k.size() > 2) {
+    return InvalidArgument("k should be one diagonal or two but has ", k.size(), " elements");
+  }
+  if (k.front() > k.back()) {
+    return InvalidArgument("the lower diagonal, ", k.front(), ", lies above the upper one, ",
+                           k.back());
+  }
+  return DiagonalBand{k.front(), k.back()};
+}
+
+StatusOr<MatrixSizes> SizesAroundBand(const DiagonalBand& band, int64_t longest, int64_t rows,
+                                      int64_t columns) {
+  const int64_t least_rows = longest - std::min<int64_t>(band.upper, 0);
+  const int64_t least_columns = longest + std::max<int64_t>(band.lower, 0);
+  if (rows == -1 && columns == -1) {
+    rows = columns = std::max(least_rows, least_columns);
+  }
+  if (rows == -1) rows = least_rows;
+  if (columns == -1) columns = least_columns;
+  if (rows < least_rows || columns < least_columns ||
+      (rows != least_rows && columns != least_columns)) {
+    return InvalidArgument("a matrix of ", rows, " rows and ", columns,
+                           " columns has no diagonals ", band.lower, " to ", band.upper,
+                           " the longest of which has ", longest, " elements");
+  }
+  return MatrixSizes{rows, columns};
+}
+
 }  // namespace carillon

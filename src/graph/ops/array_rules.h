@@ -83,4 +83,30 @@ StatusOr<StridedSlicePlan> PlanStridedSlice(const PartialShape& input,
                                             std::span<const int64_t> strides,
                                             const StridedSliceMasks& masks);
 
+// The diagonals `lower` to `upper` of matrices, as MatrixDiagV3 and its kin have them: 0 is the
+// main diagonal, those above it are positive.
+struct DiagonalBand {
+  int64_t lower = 0;
+  int64_t upper = 0;
+
+  int64_t count() const { return upper - lower + 1; }
+  // The number of elements of diagonal d, and of the longest one, of a matrix.
+  static int64_t Length(int64_t d, int64_t rows, int64_t columns);
+  int64_t Longest(int64_t rows, int64_t columns) const;
+  // InvalidArgument when one of the diagonals lies outside the matrix.
+  Status CheckInside(int64_t rows, int64_t columns) const;
+};
+
+// From the input k: one diagonal, or the lower and the upper one.
+StatusOr<DiagonalBand> MakeBand(std::span<const int64_t> k);
+
+// The sizes of a matrix that has this band with `longest` elements in its longest diagonal. `rows`
+// and `columns` are -1 where they follow.
+struct MatrixSizes {
+  int64_t rows;
+  int64_t columns;
+};
+StatusOr<MatrixSizes> SizesAroundBand(const DiagonalBand& band, int64_t longest, int64_t rows,
+                                      int64_t columns);
+
 }  // namespace carillon

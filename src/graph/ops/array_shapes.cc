@@ -210,8 +210,10 @@ Status ShapeReshape(ShapeContext& c) {
       CARILLON_ASSIGN_OR_RETURN(rest, MultiplySizes(rest, size));
     }
   }
-  if (num_open == 1 && input_known && rest > 0 && known_input.num_elements() % rest == 0) {
-    dims[static_cast<size_t>(open)] = known_input.num_elements() / rest;
+  const bool input_empty = std::ranges::find(in.dims(), 0) != in.dims().end();
+  const int64_t elements = input_known ? known_input.num_elements() : input_empty ? 0 : -1;
+  if (num_open == 1 && elements >= 0 && rest > 0 && elements % rest == 0) {
+    dims[static_cast<size_t>(open)] = elements / rest;
   }
   if (num_open == 0 && in.has_rank()) {
     int64_t known = 1;
@@ -337,7 +339,8 @@ Status ShapeSplitV(ShapeContext& c) {
   const PartialShape in = c.input(0);
   CARILLON_ASSIGN_OR_RETURN(const PartialShape sizes_shape, c.WithRank(1, 1));
   CARILLON_RETURN_IF_ERROR(MergeDim(sizes_shape.dim(0), c.num_outputs()).status());
-  const std::optional<int64_t> given = InputInt(c, 2);
+  std::optional<int64_t> given = InputInt(c, 2);
+  if (!given.has_value() && in.rank() == 1) given = 0;  // there is no other
   if (!in.has_rank() || (!given.has_value() && c.num_outputs() > 1)) {
     for (int i = 0; i < c.num_outputs(); ++i) {
       c.set_output(i, in.has_rank() ? PartialShape::UnknownOfRank(in.rank()) : PartialShape());

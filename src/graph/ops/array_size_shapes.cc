@@ -124,6 +124,19 @@ Status BatchToSpaceWith(ShapeContext& c, const PartialShape& in, const std::opti
   return SetDims(c, dims);
 }
 
+// The diagonals that input i names; nullopt when they are not known.
+StatusOr<std::optional<DiagonalBand>> ReadBand(const ShapeContext& c, int i) {
+  const PartialShape shape = c.input(i);
+  if (shape.rank() > 1) {
+    return InvalidArgument("k should be a scalar or a vector but has shape ", shape.ToString());
+  }
+  const std::optional<Dims> k = InputInts(c, i);
+  if (!k.has_value() || std::ranges::find(*k, kUnknownIndex) != k->end())
+    return std::optional<DiagonalBand>();
+  CARILLON_ASSIGN_OR_RETURN(const DiagonalBand band, MakeBand(*k));
+  return std::optional<DiagonalBand>(band);
+}
+
 Dims SquareBlocks(const ShapeContext& c) { return Dims(2, c.attr<int64_t>("block_size")); }
 
 }  // namespace
@@ -316,6 +329,82 @@ Status ShapeMatrixSetDiag(ShapeContext& c) {
   } else if (diagonal.has_rank() && diagonal.rank() < kMaxRank) {
     in = PartialShape::UnknownOfRank(diagonal.rank() + 1);
     for (int i = 0; i + 1 < diagonal.rank(); ++i) in.set_dim(i, diagonal.dim(i));
+  }
+  c.set_output(0, in);
+  return absl::OkStatus();
+}
+
+Status ShapeMatrixDiagV2(ShapeContext& c) {
+  CARILLON_ASSIGN_OR_RETURN(const PartialShape diagonal, c.WithRankAtLeast(0, 1));
+  for (int i = 2; i < 5; ++i) CARILLON_RETURN_IF_ERROR(c.WithRank(i, 0).status());
+  c.set_output(0, PartialShape());
+  CARILLON_ASSIGN_OR_RETURN(const std::optional<DiagonalBand> band, ReadBand(c, 1));
+  if (!diagonal.has_rank() || !band.has_value()) return absl::OkStatus();
+  const bool has_several = band->lower < band->upper;
+  if (has_several && diagonal.rank() < 2) {
+    return InvalidArgument("several diagonals need two dimensions but have shape ",
+                           diagonal.ToString());
+  }
+  Dims dims = DimsOf(diagonal);
+  const int64_t longest = dims.back();
+  dims.pop_back();
+  if (has_several) {
+    CARILLON_RETURN_IF_ERROR(MergeDim(dims.back(), band->count()).status());
+    dims.pop_back();
+  }
+  // Given numbers of rows and columns are known even where the diagonals are not.
+  const std::optional<int64_t> given_rows = InputInt(c, 2);
+  const std::optional<int64_t> given_columns = InputInt(c, 3);
+  MatrixSizes sizes{std::max<int64_t>(given_rows.value_or(-1), -1),
+                    std::max<int64_t>(given_columns.value_or(-1), -1)};
+  if (longest >= 0 && given_rows.has_value() && given_columns.has_value()) {
+    CARILLON_ASSIGN_OR_RETURN(sizes, SizesAroundBand(*band, longest, *given_rows, *given_columns));
+  }
+  dims.push_back(sizes.rows);
+  dims.push_back(sizes.columns);
+  return SetDims(c, dims);
+}
+
+Status ShapeMatrixDiagPartV2(ShapeContext& c) {
+  CARILLON_ASSIGN_OR_RETURN(const PartialShape in, c.WithRankAtLeast(0, 2));
+  CARILLON_RETURN_IF_ERROR(c.WithRank(2, 0).status());
+  c.set_output(0, PartialShape());
+  CARILLON_ASSIGN_OR_RETURN(const std::optional<DiagonalBand> band, ReadBand(c, 1));
+  if (!in.has_rank() || !band.has_value()) return absl::OkStatus();
+  Dims dims = DimsOf(in);
+  const int64_t columns = dims.back();
+  dims.pop_back();
+  const int64_t rows = dims.back();
+  dims.pop_back();
+  if (band->lower < band->upper) dims.push_back(band->count());
+  if (rows >= 0 && columns >= 0) {
+    CARILLON_RETURN_IF_ERROR(band->CheckInside(rows, columns));
+    dims.push_back(band->Longest(rows, columns));
+  } else {
+    dims.push_back(-1);
+  }
+  return SetDims(c, dims);
+}
+
+Status ShapeMatrixSetDiagV2(ShapeContext& c) {
+  CARILLON_ASSIGN_OR_RETURN(PartialShape in, c.WithRankAtLeast(0, 2));
+  CARILLON_ASSIGN_OR_RETURN(const PartialShape diagonal, c.WithRankAtLeast(1, 1));
+  CARILLON_ASSIGN_OR_RETURN(const std::optional<DiagonalBand> band, ReadBand(c, 2));
+  if (in.has_rank() && diagonal.has_rank() && band.has_value()) {
+    const bool has_several = band->lower < band->upper;
+    CARILLON_RETURN_IF_ERROR(
+        MergeDim(in.rank() - 1, diagonal.rank() - (has_several ? 1 : 0)).status());
+    const int64_t rows = in.dim(in.rank() - 2);
+    const int64_t columns = in.dim(in.rank() - 1);
+    if (rows >= 0 && columns >= 0) {
+      CARILLON_RETURN_IF_ERROR(band->CheckInside(rows, columns));
+      CARILLON_RETURN_IF_ERROR(
+          MergeDim(band->Longest(rows, columns), diagonal.dim(diagonal.rank() - 1)).status());
+    }
+    for (int i = 0; i + 2 < in.rank(); ++i) {
+      CARILLON_ASSIGN_OR_RETURN(const int64_t size, MergeDim(in.dim(i), diagonal.dim(i)));
+      in.set_dim(i, size);
+    }
   }
   c.set_output(0, in);
   return absl::OkStatus();

@@ -16,6 +16,8 @@ bool KeepsEverything(const Node& node) {
     return true;
   if (op == "Reshape" || op == "EnsureShape" || op == "ExpandDims" || op == "Squeeze" ||
       op == "BroadcastTo") {
+    // A shape that only the step knows may turn out not to fit.
+    if (node.num_inputs() > 1 && node.input(1).node->op() != "Const") return false;
     return ShapeOf(node.input(0)).IsFullyKnown() && ShapeOf(node.input(0)) == node.output(0).shape;
   }
   if (op == "Sum" || op == "Mean" || op == "Max" || op == "Min" || op == "Prod" || op == "All" ||

@@ -20,6 +20,7 @@ void AddArrayReferenceKernels(KernelTable& table) {
   AddArrayDynamicKernels(table);
   AddArrayCastKernels(table);
   AddArrayDiagonalKernels(table);
+  AddArrayBandKernels(table);
   AddArraySpaceKernels(table);
   AddArraySetKernels(table);
 }

@@ -26,7 +26,8 @@ void AddArraySelectKernels(KernelTable& table);    // where, select
 void AddArrayUniqueKernels(KernelTable& table);    // unique, list differences
 void AddArrayDynamicKernels(KernelTable& table);   // dynamic partition and stitch
 void AddArrayCastKernels(KernelTable& table);      // cast, bitcast
-void AddArrayDiagonalKernels(KernelTable& table);  // diagonals and bands
+void AddArrayDiagonalKernels(KernelTable& table);  // diagonals, and what lies beside them
+void AddArrayBandKernels(KernelTable& table);      // several diagonals at once
 void AddArraySpaceKernels(KernelTable& table);     // space to batch, to depth, and back
 void AddArraySetKernels(KernelTable& table);       // set operations, binary search
 

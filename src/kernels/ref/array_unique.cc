@@ -57,7 +57,8 @@ struct RowEqual {
   }
 };
 
-// For each row the number of its kind, kinds numbered as they first appear.
+// For each row the number of its kind, kinds numbered as they first appear. A row with a NaN is not
+// even equal to itself: it never enters a hash table, and is a kind of its own.
 struct Kinds {
   std::vector<int64_t> kind_of_row;
   std::vector<int64_t> first_row;
@@ -71,14 +72,15 @@ Kinds FindKinds(const T* rows, int64_t count, int64_t width) {
   absl::flat_hash_map<const T*, int64_t, RowHash<T>, RowEqual<T>> known(0, RowHash<T>{width},
                                                                         RowEqual<T>{width});
   for (int64_t i = 0; i < count; ++i) {
-    const auto [found, is_new] =
-        known.try_emplace(rows + i * width, static_cast<int64_t>(kinds.first_row.size()));
-    if (is_new) {
+    const T* row = rows + i * width;
+    int64_t kind = static_cast<int64_t>(kinds.first_row.size());
+    if (RowEqual<T>{width}(row, row)) kind = known.try_emplace(row, kind).first->second;
+    if (kind == static_cast<int64_t>(kinds.first_row.size())) {
       kinds.first_row.push_back(i);
       kinds.count.push_back(0);
     }
-    ++kinds.count[static_cast<size_t>(found->second)];
-    kinds.kind_of_row.push_back(found->second);
+    ++kinds.count[static_cast<size_t>(kind)];
+    kinds.kind_of_row.push_back(kind);
   }
   return kinds;
 }
@@ -158,7 +160,9 @@ Status RunListDiff(KernelContext& context) {
         const T* without = static_cast<const T*>(y.raw_data());
         absl::flat_hash_set<const T*, RowHash<T>, RowEqual<T>> excluded(0, RowHash<T>{1},
                                                                         RowEqual<T>{1});
-        for (int64_t i = 0; i < y.dim(0); ++i) excluded.insert(without + i);
+        for (int64_t i = 0; i < y.dim(0); ++i) {
+          if (RowEqual<T>{1}(without + i, without + i)) excluded.insert(without + i);
+        }
         for (int64_t i = 0; i < x.dim(0); ++i) {
           if (!excluded.contains(from + i)) kept.push_back(i);
         }

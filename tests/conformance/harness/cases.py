@@ -82,7 +82,7 @@ def make_cases(description, seed, only=None):
         if description.program is None:
             case.inputs, case.attrs = _resolve(description, mode, rng, decks, overrides)
             case.built = graphs.build(description.op, case.inputs, case.attrs)
-            if mode != "bad":
+            if mode != "bad" and description.vague:
                 case.variants = [graphs.build(description.op, case.inputs, case.attrs, graphs.Vagueness(rng, level)) for level in (1, 2)]
         if only is None or only == index:
             yield case

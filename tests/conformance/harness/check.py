@@ -73,6 +73,8 @@ def _judge_values(case, theirs, their_variants):
         for name, shape in zip(case.built.outputs, ours.shapes):
             problems += compare.consistent(name, shape, fetched.get(name))
         for built, expected, got in zip(case.variants, their_variants, answer.variants):
+            if isinstance(expected, str) and case.description.may_fail:
+                continue
             vague = _judge_variant(built, expected, got)
             vague += [p for name, shape in zip(built.outputs, got.shapes) for p in compare.consistent(name, shape, fetched.get(name))]
             problems += [f"{p}, from {_show_knowledge(built)}" for p in vague]

@@ -37,6 +37,7 @@ class Description:
     atol: float | None = None
     ignore_outputs: tuple = ()  # indices whose values are not compared
     compare: str = "values"  # or "shapes": dtypes and shapes only; or "bits": floats must be the same to the last bit
+    vague: bool = True  # also infer shapes with less known of the inputs
     may_fail: bool = False  # TensorFlow may refuse ordinary cases; the codes are then compared
     name: str = ""  # the op's, with @2, @3, … where it is described several times
 
