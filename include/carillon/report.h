@@ -136,6 +136,26 @@ class JsonObject {
 // The most memory that this process has had resident, in MB (10^6 bytes).
 double PeakRssMb();
 
+// What a training program says at its end: a table for people, one line of JSON for programs.
+struct RunSummary {
+  std::string title;  // of the table
+  int64_t steps = 0;
+  double seconds = 0;
+  double steps_per_second = 0;
+  double examples_per_second = 0;
+  double loss = 0;      // the last one
+  double accuracy = 0;  // on the test set, from 0 to 1
+  double peak_rss_mb = 0;
+  bool interrupted = false;  // the run was ended early; only the table says so
+
+  // Steps, time and speed of the run, and the memory of this process up to now.
+  static RunSummary Of(const Progress& progress);
+  std::string ToText(const TextStyle& style = {}) const;
+  // {"steps": …, "seconds": …, "steps_per_second": …, "examples_per_second": …, "loss": …,
+  // "accuracy": …, "peak_rss_mb": …}, to which a program may add its own.
+  JsonObject ToJson() const;
+};
+
 // While one lives, the first Ctrl-C (SIGINT) only sets a flag, so that a loop can end in order and
 // print its table. The second ends the process, as ever. Signals are per process: make one, in
 // main().

@@ -143,6 +143,34 @@ TEST(JsonTest, WritesOneLineOfValidJson) {
   EXPECT_EQ(JsonObject().ToString(), "{}");
 }
 
+TEST(RunSummaryTest, SaysItForPeopleAndForPrograms) {
+  RunSummary summary;
+  summary.title = "mnist_cnn on digits";
+  summary.steps = 1200;
+  summary.seconds = 40;
+  summary.steps_per_second = 30;
+  summary.examples_per_second = 3000;
+  summary.loss = 0.05;
+  summary.accuracy = 0.98765;
+  summary.peak_rss_mb = 200;
+  EXPECT_EQ(summary.ToText(),
+            "  mnist_cnn on digits\n"
+            "  ────────────────────────────────\n"
+            "  test accuracy            98.77 %\n"
+            "  training loss             0.0500\n"
+            "  steps                      1,200\n"
+            "  time                      40.0 s\n"
+            "  speed               30.0 steps/s\n"
+            "                  3,000 examples/s\n"
+            "  peak memory               200 MB\n");
+  EXPECT_EQ(
+      summary.ToJson().ToString(),
+      R"({"steps": 1200, "seconds": 40, "steps_per_second": 30, "examples_per_second": 3000, )"
+      R"("loss": 0.05, "accuracy": 0.98765, "peak_rss_mb": 200})");
+  summary.interrupted = true;
+  EXPECT_NE(summary.ToText().find("1,200 (interrupted)"), std::string::npos);
+}
+
 TEST(ProcessTest, PeakMemoryGrowsWithUse) {
   const double before = PeakRssMb();
   EXPECT_GT(before, 1);
