@@ -108,7 +108,7 @@ def _judge_gradient(case, gradient):
             return compare.codes(gradient.outcome, answer.outcome)
         names = [[f"gradient by {x}" for x, exists in zip(gradient.xs, gradient.exists) if exists]]
         last = lambda outcome: oracle.Outcome(runs=outcome.runs[-1:])
-        return compare.runs(names, last(gradient.outcome), last(answer.outcome), case.description)
+        return compare.runs(names, last(gradient.outcome), last(answer.outcome), case.description, scaled=True)
 
     return judge
 
@@ -119,7 +119,7 @@ def _judge_own_gradient(case, gradient):
             return compare.codes(gradient.outcome, answer.outcome)
         values = iter(gradient.outcome.runs[-1])
         expected = [next(values) if exists else None for exists in gradient.exists]
-        return [p for x, a, b in zip(gradient.xs, expected, answer.gradients) for p in compare.arrays(f"gradient by {x}", a, b, case.description)]
+        return [p for x, a, b in zip(gradient.xs, expected, answer.gradients) for p in compare.arrays(f"gradient by {x}", a, b, case.description, scaled=True)]
 
     return judge
 
@@ -129,7 +129,7 @@ def _honesty(case, outcome):
     if case.mode == "bad" and not outcome.code:
         return "described as bad, but TensorFlow accepts it"
     if case.mode == "plain" and outcome.code and not case.description.may_fail:
-        return f"TensorFlow refuses an ordinary case: {compare.CODES[outcome.code]} ({outcome.message})"
+        return f"TensorFlow refuses an ordinary case: {compare.CODES[outcome.code]} ({compare.first_line(outcome.message)})"
     return None
 
 
@@ -149,7 +149,11 @@ def _items(case, checks, result):
     wanted = [check for check in ("gradients", "own_gradients") if check in checks and check in d.checks]
     if theirs.code or case.mode not in ("plain", "empty") or not wanted or not (d.gradient or d.program):
         return
-    gradient = oracle.differentiate(case, graph)
+    try:
+        gradient = oracle.differentiate(case, graph)
+    except (tf.errors.OpError, ValueError, TypeError, LookupError) as error:
+        result.failures.append(Failure("description", case.name, _size(case), f"TensorFlow cannot differentiate it: {error}\n{_reproduction(case)}"))
+        return
     if gradient is None:
         return
     if "gradients" in wanted:

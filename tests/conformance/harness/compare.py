@@ -19,7 +19,18 @@ def brief(array, limit=12):
     return f"{dtypes.name_of(array.dtype)}{list(array.shape)} {{{text}{', …' if array.size > limit else ''}}}"
 
 
-def arrays(what, theirs, ours, description, values=True):
+def _tolerance(dtype, description):
+    """Relative and absolute; a description may widen those of its op, though not for doubles."""
+    if description.compare == "bits":
+        return 0, 0
+    rtol, atol = dtypes.TOLERANCE[dtype]
+    if dtype == "double":
+        return rtol, atol
+    return max(rtol, description.rtol or 0), max(atol, description.atol or 0)
+
+
+def arrays(what, theirs, ours, description, values=True, scaled=False):
+    """`scaled`: small elements may differ by as much as large ones do, since both are sums of large terms."""
     if theirs is None or ours is None:
         return [] if theirs is ours else [f"{what}: TensorFlow's is {brief(theirs)}, ours {brief(ours)}"]
     if theirs.dtype != ours.dtype or theirs.shape != ours.shape:
@@ -28,12 +39,10 @@ def arrays(what, theirs, ours, description, values=True):
         return []
     dtype = dtypes.name_of(theirs.dtype)
     if dtypes.is_float(dtype):
-        rtol, atol = dtypes.TOLERANCE[dtype]
-        rtol = rtol if description.rtol is None else max(rtol, description.rtol) if dtype != "double" else rtol
-        atol = atol if description.atol is None else max(atol, description.atol) if dtype != "double" else atol
         a, b = theirs.astype(np.float64), ours.astype(np.float64)
-        if description.compare == "bits":
-            rtol = atol = 0
+        rtol, atol = _tolerance(dtype, description)
+        if scaled:
+            atol += dtypes.SCALED_TOLERANCE[dtype] * np.abs(a, where=np.isfinite(a), out=np.zeros_like(a)).max()
         with np.errstate(invalid="ignore", over="ignore"):
             same = (a == b) | (np.isnan(a) & np.isnan(b)) | (np.isfinite(a) & np.isfinite(b) & (np.abs(a - b) <= atol + rtol * np.abs(a)))
     else:
@@ -49,22 +58,29 @@ def arrays(what, theirs, ours, description, values=True):
     ]
 
 
+def first_line(message):
+    """The line of an error that says what is wrong; TensorFlow's come with a preamble about where."""
+    preamble = ("Graph execution error", "Detected at node", "Node:")
+    lines = [line for line in message.splitlines() if line.strip() and not line.startswith(preamble)]
+    return lines[0][:300] if lines else message
+
+
 def codes(theirs, ours):
     """Whether both succeed, or fail with the same code."""
     if theirs.code == ours.code:
         return []
-    words = lambda outcome: CODES[outcome.code] + (f" ({outcome.message.splitlines()[0][:300]})" if outcome.message else "")
+    words = lambda outcome: CODES[outcome.code] + (f" ({first_line(outcome.message)})" if outcome.message else "")
     return [f"TensorFlow says {words(theirs)}\n    we say {words(ours)}"]
 
 
-def runs(names, theirs, ours, description):
+def runs(names, theirs, ours, description, scaled=False):
     if [len(run) for run in theirs.runs] != [len(run) for run in ours.runs]:
         return [f"TensorFlow gives {[len(run) for run in theirs.runs]} tensors in its runs, we give {[len(run) for run in ours.runs]}"]
     problems = []
     for run_names, run_theirs, run_ours in zip(names, theirs.runs, ours.runs):
         for i, (name, a, b) in enumerate(zip(run_names, run_theirs, run_ours)):
             ignored = name.startswith("op:") and i in description.ignore_outputs
-            problems += arrays(name, a, b, description, description.compare != "shapes" and not ignored)
+            problems += arrays(name, a, b, description, description.compare != "shapes" and not ignored, scaled)
     return problems
 
 

@@ -17,6 +17,8 @@ INDEX = ["int32", "int64"]
 
 # Relative and absolute tolerance: a few units in the last place. Everything else is compared exactly.
 TOLERANCE = {"float": (2e-5, 1e-6), "double": (1e-12, 1e-13), "half": (4e-3, 1e-3), "bfloat16": (3e-2, 1e-2)}
+# Of gradients, which are sums: so much of the largest element, besides.
+SCALED_TOLERANCE = {"float": 2e-6, "double": 1e-14, "half": 4e-3, "bfloat16": 3e-2}
 
 
 def as_tf(name):

@@ -33,6 +33,12 @@ class CompareTest(unittest.TestCase):
         self.assertFalse(self.problems(np.float32([1]), np.float32([1.05]), wide))
         self.assertTrue(self.problems(np.float64([1]), np.float64([1.05]), wide))
 
+    def test_scaled_tolerance(self):
+        theirs, ours = np.float32([1000, 0, np.nan]), np.float32([1000, 1e-3, np.nan])
+        self.assertTrue(compare.arrays("y", theirs, ours, NOTHING))
+        self.assertFalse(compare.arrays("y", theirs, ours, NOTHING, scaled=True))
+        self.assertTrue(compare.arrays("y", theirs, np.float32([1000, 0.1, np.nan]), NOTHING, scaled=True))
+
     def test_static_shapes(self):
         same = lambda theirs, ours: not compare.static_shapes(["y"], [theirs], [ours])
         self.assertTrue(same([2, -1], [2, -1]) and same([2, -1], [2, 3]) and same(None, [2]))
