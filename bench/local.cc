@@ -20,18 +20,18 @@ struct Network {
   int steps;    // to take the median of
 };
 
-// As in the peers' programs: no dropout, labels one-hot, batch normalisation without averages.
+// As in the peers' programs, with as many steps: no dropout, labels one-hot, batch normalisation without averages.
 std::vector<Network> Networks() {
   const auto adam = [] { return Adam(1e-3); };
   return {
-      {"mlp", [] { return networks::Mlp(); }, adam, {100, 28, 28, 1}, 400},
-      {"mnist_cnn", [] { return networks::MnistCnn(1.0); }, adam, {100, 28, 28, 1}, 30},
-      {"svhn_cnn", [] { return networks::SvhnCnn(); }, adam, {100, 32, 32, 3}, 24},
+      {"mlp", [] { return networks::Mlp(); }, adam, {100, 28, 28, 1}, 200},
+      {"mnist_cnn", [] { return networks::MnistCnn(1.0); }, adam, {100, 28, 28, 1}, 15},
+      {"svhn_cnn", [] { return networks::SvhnCnn(); }, adam, {100, 32, 32, 3}, 12},
       {"resnet20",
        [] { return networks::ResNet(20); },
        [] { return Momentum(0.01, 0.9); },
        {128, 32, 32, 3},
-       16},
+       8},
   };
 }
 
