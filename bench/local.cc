@@ -20,7 +20,8 @@ struct Network {
   int steps;    // to take the median of
 };
 
-// As in the peers' programs, with as many steps: no dropout, labels one-hot, batch normalisation without averages.
+// As in the peers' programs, with as many steps: no dropout, labels one-hot, batch normalisation
+// without averages.
 std::vector<Network> Networks() {
   const auto adam = [] { return Adam(1e-3); };
   return {
