@@ -28,8 +28,8 @@ struct VariableOptions {
 //
 // Belongs to the graph: the object is a light reference, valid as long as the graph, and copies are
 // the same variable. Its value belongs to the session's (or the server's) resources; it has none
-// until the initializer has run, and reading it before is Error(FailedPrecondition). Variables must
-// be made outside of conditionals and loops.
+// until the initializer has run, and reading it before is Error(FailedPrecondition). Inside a
+// conditional or loop too, a variable is made outside of it, once.
 class Variable {
  public:
   // The initial value gives dtype and shape. It is computed anew whenever the initializer runs.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <mutex>
 
 #include "base/parallel.h"
 #include "tensor/dispatch.h"
@@ -17,7 +18,7 @@ Status NoMemoryFor(const VariableResource& variable, const Tensor& value) {
 }  // namespace
 
 Tensor VariableResource::Snapshot() const {
-  std::lock_guard lock(mutex_);
+  std::shared_lock lock(mutex_);
   return value_;
 }
 
@@ -27,8 +28,14 @@ StatusOr<Tensor> VariableResource::Read() const {
   return value;
 }
 
+Status VariableResource::Visit(absl::FunctionRef<Status(const Tensor&)> body) const {
+  std::shared_lock lock(mutex_);
+  if (!value_.has_value()) return Uninitialized();
+  return body(value_);
+}
+
 bool VariableResource::IsInitialized() const {
-  std::lock_guard lock(mutex_);
+  std::shared_lock lock(mutex_);
   return value_.has_value();
 }
 

@@ -2,12 +2,13 @@
 #pragma once
 
 #include <initializer_list>
-#include <mutex>
+#include <shared_mutex>
 #include <span>
 #include <string>
 #include <utility>
 
 #include "absl/container/inlined_vector.h"
+#include "absl/functional/function_ref.h"
 #include "base/status.h"
 #include "carillon/tensor.h"
 #include "tensor/allocator.h"
@@ -16,7 +17,7 @@
 namespace carillon {
 
 // Invariants:
-//   1. value_ is only touched under mutex_;
+//   1. value_ is read under mutex_ held shared and written under mutex_ held exclusively;
 //   2. a tensor handed out by Snapshot() never changes: who writes does so in place only when
 //      nobody else holds the memory (a new holder would need mutex_), and into other memory
 //      otherwise;
@@ -31,6 +32,10 @@ class VariableResource final : public Resource {
   Tensor Snapshot() const;
   // The same, but FailedPrecondition when uninitialised.
   StatusOr<Tensor> Read() const;
+  // Calls body(value) and returns what it does; FailedPrecondition when uninitialised. Updates wait
+  // meanwhile. For who wants a small part of a large value: while nobody holds a snapshot, an
+  // update of a part need not copy the rest.
+  Status Visit(absl::FunctionRef<Status(const Tensor&)> body) const;
   bool IsInitialized() const;
   // `value` must not be step memory (KernelContext::Keep, Take).
   void Assign(Tensor value);
@@ -43,7 +48,7 @@ class VariableResource final : public Resource {
   friend class VariableLock;
   const DType dtype_;
   const std::string name_;
-  mutable std::mutex mutex_;
+  mutable std::shared_mutex mutex_;
   Tensor value_;
 };
 

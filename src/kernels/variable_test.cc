@@ -59,6 +59,22 @@ TEST(VariableResource, SnapshotsNeverChange) {
   EXPECT_EQ(variable.Snapshot().data<float>()[1], 9);
 }
 
+TEST(VariableResource, IsVisitedWithoutSharingItsMemory) {
+  VariableResource variable(kFloat, "w");
+  const auto visit = [&](float* first) {
+    return variable.Visit([&](const Tensor& value) {
+      EXPECT_TRUE(value.IsUnshared());
+      *first = value.data<float>()[0];
+      return absl::OkStatus();
+    });
+  };
+  float first = 0;
+  EXPECT_TRUE(absl::IsFailedPrecondition(visit(&first)));
+  variable.Assign(Tensor::FromVector<float>({4, 2}));
+  EXPECT_TRUE(visit(&first).ok());
+  EXPECT_EQ(first, 4);
+}
+
 TEST(VariableResource, CopiesStrings) {
   VariableResource variable(kString, "s");
   variable.Assign(Tensor::FromVector<std::string>({"a", "b"}));

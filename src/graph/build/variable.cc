@@ -38,6 +38,23 @@ Output ConstantOf(Graph& g, std::string_view name, const Input& literal) {
       .Attr("dtype", value.dtype());
 }
 
+// While it lives, ops are made outside of all conditionals, loops and control dependencies: where
+// the initializer finds them.
+class Outside {
+ public:
+  explicit Outside(Graph& g) : none_(g, nullptr), state_(g.state()), context_(state_.context) {
+    state_.context = nullptr;
+  }
+  ~Outside() { state_.context = context_; }
+  Outside(const Outside&) = delete;
+  Outside& operator=(const Outside&) = delete;
+
+ private:
+  const ControlDependencies none_;
+  Graph::State& state_;
+  ControlFlowContext* const context_;
+};
+
 std::vector<Variable> VariablesOf(const Graph& g, const char* collection) {
   std::vector<Variable> variables;
   for (const Output& handle : g.Collection(collection)) variables.emplace_back(handle);
@@ -48,9 +65,15 @@ std::vector<Variable> VariablesOf(const Graph& g, const char* collection) {
 
 Variable::Variable(Graph& g, std::string_view name, const Input& initial_value,
                    const VariableOptions& options) {
-  const ControlDependencies none(g, nullptr);
+  const Outside outside(g);
   if (!initial_value.valid()) {
     Throw(InvalidArgument("the initial value of variable '", name, "' refers to nothing"));
+  }
+  if (initial_value.is_output() &&
+      g.state().context_of.contains(initial_value.output().node()->id())) {
+    Throw(InvalidArgument("the initial value of variable '", name, "' is '",
+                          initial_value.output().name(),
+                          "', which a conditional or loop computes: give an Initializer instead"));
   }
   const Output initial =
       initial_value.is_output() ? initial_value.output() : ConstantOf(g, name, initial_value);
@@ -60,7 +83,7 @@ Variable::Variable(Graph& g, std::string_view name, const Input& initial_value,
 
 Variable::Variable(Graph& g, std::string_view name, const Shape& shape,
                    const Initializer& initializer, DType dtype, const VariableOptions& options) {
-  const ControlDependencies none(g, nullptr);
+  const Outside outside(g);
   Make(g, name, dtype, shape, options);
   Output initial;
   {
@@ -139,7 +162,7 @@ std::vector<Variable> TrainableVariables(const Graph& g) {
 
 Operation VariablesInitializer(Graph& g, const std::vector<Variable>& variables,
                                std::string_view name) {
-  const ControlDependencies none(g, nullptr);
+  const Outside outside(g);
   OpBuilder builder(g, "NoOp");
   builder.Name(name);
   for (const Variable& variable : variables) builder.After(variable.initializer());

@@ -4,6 +4,7 @@
 
 #include "carillon/error.h"
 #include "carillon/op_builder.h"
+#include "carillon/ops/control_flow.h"
 #include "carillon/ops/random.h"
 #include "carillon/ops/state.h"
 #include "graph/node_graph.h"
@@ -87,6 +88,24 @@ TEST(Variable, IsInitialisedWhateverDependenciesAreOpen) {
   EXPECT_TRUE(w.handle().node()->control_inputs().empty());
   EXPECT_TRUE(w.initializer().node()->control_inputs().empty());
   EXPECT_EQ(w.read().node()->control_inputs(), std::vector<Node*>{before.node()});
+}
+
+TEST(Variable, IsMadeOutsideOfConditionals) {
+  Graph g;
+  const Output flag = OpBuilder(g, "Placeholder").Attr("dtype", kBool).Attr("shape", Shape{});
+  const Output x = Ones(g, Shape{2}, kFloat);
+  Cond(
+      flag,
+      [&] {
+        const Variable w(g, "w", Shape{2}, Ones);
+        EXPECT_TRUE(w.handle().node()->control_inputs().empty());
+        EXPECT_EQ(w.initial_value().op().node()->num_inputs(), 0);
+        const Output inside = OpBuilder("Neg").Arg(x);
+        EXPECT_EQ(CodeOf([&] { Variable v(g, "v", inside); }), Code::kInvalidArgument);
+        return BranchResult(w.read());
+      },
+      [&] { return BranchResult(x); });
+  EXPECT_EQ(GlobalVariables(g).size(), 1u);
 }
 
 TEST(Variable, LivesWhereItsOpDoes) {
