@@ -76,4 +76,7 @@ ConvAlgorithmResult MakeDirectChannelsLastConv(const ConvProblem& problem);
 ConvAlgorithmResult MakeDirectAsGivenConv(const ConvProblem& problem);
 ConvAlgorithmResult MakeWinogradConv(const ConvProblem& problem);
 
+// Our own, for 3x3 and 5x5 filters, likewise made for the threads that are set.
+ConvAlgorithmResult MakeOwnWinogradConv(const ConvProblem& problem);
+
 }  // namespace carillon

@@ -16,9 +16,9 @@
 namespace carillon {
 namespace {
 
-// In the order in which a tie or the rule prefers them.
 constexpr ConvCandidate kCandidates[] = {
     {"direct/blocked", true, MakeDirectBlockedConv},
+    {"winograd/own", false, MakeOwnWinogradConv},
     {"winograd/blocked", false, MakeWinogradConv},
     {"direct/channels-last", true, MakeDirectChannelsLastConv},
     {"direct/as-given", true, MakeDirectAsGivenConv},
@@ -57,13 +57,13 @@ constexpr double kHopeless = std::numeric_limits<double>::infinity();
 // The shortest of a few runs; gives up early on one that is far from `best`.
 template <typename Body>
 double Time(const Body& body, double best) {
-  constexpr int kRuns = 4;
+  constexpr int kRuns = 3;
   double shortest = kHopeless;
   for (int i = 0; i < kRuns; ++i) {
     const double start = Seconds();
     if (!body().ok()) return kHopeless;
     shortest = std::min(shortest, Seconds() - start);
-    if (i > 0 && shortest > 1.5 * best) break;
+    if (shortest > (i == 0 ? 2.0 : 1.3) * best) break;
   }
   return shortest;
 }
@@ -152,11 +152,23 @@ ChoiceCache& Choices() {
 bool WinogradUsuallyWins(const ConvProblem& problem) {
   const ConvGeometry& g = problem.geometry;
   return g.height.size == 3 && g.width.size == 3 && g.height.stride == 1 && g.width.stride == 1 &&
-         g.height.dilation == 1 && g.width.dilation == 1 && g.groups == 1 && g.in_channels >= 32 &&
-         g.out_channels >= 32;
+         g.height.dilation == 1 && g.width.dilation == 1 && g.groups == 1 && g.in_channels >= 16;
+}
+
+// The direct algorithms come to the same where they chose the same layouts.
+bool IsRepeated(const ConvAlgorithm& algorithm,
+                const std::vector<std::unique_ptr<ConvAlgorithm>>& others) {
+  const auto is_direct = [](const ConvAlgorithm& a) { return a.name().starts_with("direct/"); };
+  return is_direct(algorithm) && std::ranges::any_of(others, [&](const auto& other) {
+           return is_direct(*other) &&
+                  SameLayout(algorithm.input_layout(), other->input_layout()) &&
+                  SameLayout(algorithm.output_layout(), other->output_layout());
+         });
 }
 
 }  // namespace
+
+std::span<const ConvCandidate> ConvCandidates() { return kCandidates; }
 
 std::string ConvProblem::Key() const {
   const ConvGeometry& g = geometry;
@@ -192,12 +204,12 @@ ConvAlgorithmResult ChooseConvAlgorithm(const ConvProblem& problem, const Kernel
     }
     if (!options.measure) {
       if (candidate.exact && !options.exact && WinogradUsuallyWins(problem)) {
-        ConvAlgorithmResult winograd = MakeWinogradConv(problem);
+        ConvAlgorithmResult winograd = MakeOwnWinogradConv(problem);
         if (winograd.ok()) return winograd;
       }
       return made;
     }
-    accepted.push_back(*std::move(made));
+    if (!IsRepeated(**made, accepted)) accepted.push_back(*std::move(made));
   }
   if (accepted.empty()) return Unimplemented("oneDNN takes this convolution in no way", refusals);
   if (accepted.size() == 1) return std::move(accepted.front());

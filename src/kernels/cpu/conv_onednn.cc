@@ -34,6 +34,7 @@ memory::desc FilterDesc(const ConvProblem& problem) {
 struct ConvPrimitive {
   dnnl::primitive primitive;
   memory::desc input, filter, output, scratchpad;
+  std::string implementation;  // "jit:avx512_core", "ref:any", …
 };
 
 struct ConvDescs {
@@ -59,8 +60,8 @@ ConvPrimitive MakeForward(const ConvProblem& problem, algorithm how, const ConvD
           : convolution_forward::desc(kind, how, d.input, d.filter, d.output, d.strides,
                                       d.dilations, d.pads_before, d.pads_after);
   const convolution_forward::primitive_desc made(desc, attr, engine);
-  return {convolution_forward(made), made.src_desc(), made.weights_desc(), made.dst_desc(),
-          made.scratchpad_desc()};
+  return {convolution_forward(made), made.src_desc(),        made.weights_desc(),
+          made.dst_desc(),           made.scratchpad_desc(), made.impl_info_str()};
 }
 
 // Backward primitives ask for a forward one as a hint; any that exists will do.
@@ -88,8 +89,12 @@ ConvPrimitive MakeBackwardInput(algorithm how, const ConvDescs& d, const dnnl::e
                                              d.dilations, d.pads_before, d.pads_after);
   const convolution_backward_data::primitive_desc made(desc, attr, engine,
                                                        MakeHint(how, d, engine));
-  return {convolution_backward_data(made), made.diff_src_desc(), made.weights_desc(),
-          made.diff_dst_desc(), made.scratchpad_desc()};
+  return {convolution_backward_data(made),
+          made.diff_src_desc(),
+          made.weights_desc(),
+          made.diff_dst_desc(),
+          made.scratchpad_desc(),
+          made.impl_info_str()};
 }
 
 ConvPrimitive MakeBackwardFilter(const ConvProblem& problem, algorithm how, const ConvDescs& d,
@@ -105,8 +110,12 @@ ConvPrimitive MakeBackwardFilter(const ConvProblem& problem, algorithm how, cons
                                                d.dilations, d.pads_before, d.pads_after);
   const convolution_backward_weights::primitive_desc made(desc, attr, engine,
                                                           MakeHint(how, d, engine));
-  return {convolution_backward_weights(made), made.src_desc(), made.diff_weights_desc(),
-          made.diff_dst_desc(), made.scratchpad_desc()};
+  return {convolution_backward_weights(made),
+          made.src_desc(),
+          made.diff_weights_desc(),
+          made.diff_dst_desc(),
+          made.scratchpad_desc(),
+          made.impl_info_str()};
 }
 
 // The filter is turned into the primitive's own layout (or, of gradients, back) in scratch memory:
@@ -215,6 +224,10 @@ ConvAlgorithmResult MakeDnnlConv(const ConvProblem& problem, const char* name, a
         problem.pass == ConvPass::kForward         ? MakeForward(problem, how, d, engine)
         : problem.pass == ConvPass::kBackwardInput ? MakeBackwardInput(how, d, engine)
                                                    : MakeBackwardFilter(problem, how, d, engine);
+    if (made.implementation.starts_with("ref")) {
+      result = Unimplemented("oneDNN has only plain loops for it");
+      return;
+    }
     const std::optional<Layout> input = ImageLayout(made.input, input_shape, g.format);
     const std::optional<Layout> output = ImageLayout(made.output, output_shape, g.format);
     if (!input || !output) {

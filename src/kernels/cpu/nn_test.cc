@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <random>
 
+#include "kernels/cpu/conv_choice.h"
 #include "kernels/cpu/image_layout.h"
 #include "kernels/kernel_tester.h"
 
@@ -94,6 +95,8 @@ Shape InFormat(const Shape& nhwc, bool channels_last) {
 
 const ConvCase kConvCases[] = {
     {"same", {2, 9, 8, 16}, {3, 3, 16, 32}, {1, 1}, "SAME"},
+    {"square", {5, 8, 8, 64}, {3, 3, 64, 64}, {1, 1}, "SAME"},
+    {"wide", {9, 6, 7, 128}, {3, 3, 128, 256}, {1, 1}, "SAME"},
     {"valid", {2, 9, 8, 32}, {3, 3, 32, 16}, {1, 1}, "VALID"},
     {"five", {3, 14, 14, 32}, {5, 5, 32, 64}, {1, 1}, "SAME"},
     {"one channel", {2, 12, 12, 1}, {5, 5, 1, 32}, {1, 1}, "SAME"},
@@ -107,60 +110,106 @@ const ConvCase kConvCases[] = {
     {"grouped", {2, 8, 8, 32}, {3, 3, 16, 32}, {1, 1}, "SAME"},
 };
 
-class ConvTest : public testing::TestWithParam<std::tuple<ConvCase, bool, bool>> {
+// The op that a pass computes, and its inputs.
+struct ConvOp {
+  std::string op;
+  AttrMap attrs;
+  std::vector<LaidOut> inputs;
+};
+
+class ConvTest : public testing::TestWithParam<std::tuple<ConvCase, bool>> {
  protected:
   const ConvCase& conv() const { return std::get<0>(GetParam()); }
   bool channels_last() const { return std::get<1>(GetParam()); }
-  KernelOptions options() const {
-    return {.threads = 2, .exact = std::get<2>(GetParam()), .measure = true};
-  }
-  float tolerance() const { return options().exact ? 2e-5f : 2e-4f; }
   AttrMap attrs() const { return ConvAttrs(conv(), channels_last()); }
   Tensor input() const { return Random(InFormat(conv().input, channels_last()), 1); }
   Tensor filter() const { return Random(conv().filter, 2); }
-  // A gradient of the output's shape, as wide as what the plain kernel makes.
+  Tensor bias() const { return Random({conv().filter.dim(3)}, 4); }
+  // Of the output's shape.
   Tensor gradient() const {
-    const std::vector<LaidOut> inputs = {input(), filter()};
-    KernelTester forward("Conv2D", attrs(), inputs, kReference);
+    KernelTester forward("Conv2D", attrs(), {input(), filter()}, kReference);
     Shape shape;
     EXPECT_TRUE(forward.node().output(0).shape.AsShape(&shape));
     return Random(shape, 3);
   }
+  ConvOp OpOf(ConvPass pass) const {
+    ConvOp op{"_FusedConv2D", attrs(), {input(), filter(), bias()}};
+    if (pass == ConvPass::kForward) {
+      op.attrs["relu"] = true;
+    } else if (pass == ConvPass::kBackwardInput) {
+      op.op = "Conv2DBackpropInput";
+      op.inputs = {Sizes(input().shape()), filter(), gradient()};
+    } else {
+      op.op = "_ConvBackpropFilterBias";
+      op.inputs = {input(), Sizes(conv().filter), gradient()};
+    }
+    return op;
+  }
 };
 
-TEST_P(ConvTest, Forward) {
-  Compare("Conv2D", attrs(), {input(), filter()}, options(), tolerance());
+constexpr ConvPass kPasses[] = {ConvPass::kForward, ConvPass::kBackwardInput,
+                                ConvPass::kBackwardFilter};
+
+// Every algorithm that accepts the problem, whichever would be chosen.
+TEST_P(ConvTest, AlgorithmsAgreeWithThePlainKernels) {
+  const WithKernelThreads with_threads(2);
+  int accepted = 0;
+  for (const ConvPass pass : kPasses) {
+    const ConvOp op = OpOf(pass);
+    KernelTester plain(op.op, op.attrs, op.inputs, kReference);
+    const std::vector<Tensor> wanted = plain.RunPlain(op.inputs);
+    ConvProblem problem;
+    problem.pass = pass;
+    problem.geometry = ValueOrThrow(MakeConvGeometry(ValueOrThrow(WindowAttrs::Read(plain.node())),
+                                                     input().shape(), conv().filter));
+    problem.has_bias = pass != ConvPass::kBackwardInput;
+    problem.has_relu = pass == ConvPass::kForward;
+    for (const ConvCandidate& candidate : ConvCandidates()) {
+      const ConvAlgorithmResult made = candidate.make(problem);
+      if (!made.ok()) continue;
+      ++accepted;
+      ConvAlgorithm& algorithm = **made;
+      EXPECT_EQ(algorithm.name(), candidate.name);
+      LaidOut x = KernelTester::Reordered(input(), algorithm.input_layout(), {});
+      LaidOut y = KernelTester::Reordered(gradient(), algorithm.output_layout(), {});
+      Tensor w = filter(), b = bias();
+      Tensor scratch(DType::kUint8, Shape{static_cast<int64_t>(algorithm.scratch_bytes())});
+      std::ranges::fill(scratch.mutable_values<uint8_t>(), uint8_t{0xff});  // NaN
+      if (pass == ConvPass::kBackwardInput) x.tensor = x.tensor.Clone();
+      ThrowIfError(algorithm.Run({x.tensor.mutable_raw_data(), w.mutable_raw_data(),
+                                  problem.has_bias ? b.mutable_raw_data() : nullptr,
+                                  y.tensor.mutable_raw_data(), scratch.mutable_raw_data()}));
+      const float tolerance = candidate.exact ? 2e-5f : 2e-4f;
+      const std::string what = StrCat(op.op, " by ", candidate.name);
+      if (pass == ConvPass::kForward) {
+        ExpectClose(KernelTester::Reordered(y, nullptr, {}).tensor, wanted[0], tolerance, what);
+      } else if (pass == ConvPass::kBackwardInput) {
+        ExpectClose(KernelTester::Reordered(x, nullptr, {}).tensor, wanted[0], tolerance, what);
+      } else {
+        ExpectClose(w, wanted[0], tolerance, what);
+        ExpectClose(b, wanted[1], tolerance, what);
+      }
+    }
+  }
+  EXPECT_GE(accepted, 3);
 }
 
-TEST_P(ConvTest, ForwardWithBiasAndRelu) {
-  for (const bool relu : {false, true}) {
-    AttrMap with_relu = attrs();
-    with_relu["relu"] = relu;
-    Compare("_FusedConv2D", with_relu, {input(), filter(), Random({conv().filter.dim(3)}, 4)},
-            options(), tolerance());
+TEST_P(ConvTest, KernelsAgreeWithThePlainOnes) {
+  const KernelOptions options{.threads = 2, .exact = true, .measure = false};
+  Compare("Conv2D", attrs(), {input(), filter()}, options);
+  Compare("Conv2DBackpropFilter", attrs(), {input(), Sizes(conv().filter), gradient()}, options);
+  for (const ConvPass pass : kPasses) {
+    const ConvOp op = OpOf(pass);
+    Compare(op.op, op.attrs, op.inputs, options);
   }
 }
 
-TEST_P(ConvTest, BackwardInput) {
-  Compare("Conv2DBackpropInput", attrs(), {Sizes(input().shape()), filter(), gradient()}, options(),
-          tolerance());
-}
-
-TEST_P(ConvTest, BackwardFilter) {
-  Compare("Conv2DBackpropFilter", attrs(), {input(), Sizes(conv().filter), gradient()}, options(),
-          tolerance());
-  Compare("_ConvBackpropFilterBias", attrs(), {input(), Sizes(conv().filter), gradient()},
-          options(), tolerance());
-}
-
 INSTANTIATE_TEST_SUITE_P(Cases, ConvTest,
-                         testing::Combine(testing::ValuesIn(kConvCases), testing::Bool(),
-                                          testing::Bool()),
+                         testing::Combine(testing::ValuesIn(kConvCases), testing::Bool()),
                          [](const auto& info) {
                            std::string name = std::get<0>(info.param).name;
                            std::ranges::replace(name, ' ', '_');
-                           return StrCat(name, std::get<1>(info.param) ? "_nhwc" : "_nchw",
-                                         std::get<2>(info.param) ? "_exact" : "");
+                           return StrCat(name, std::get<1>(info.param) ? "_nhwc" : "_nchw");
                          });
 
 TEST(ConvLayouts, TakesBlockedInputs) {
