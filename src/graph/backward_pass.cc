@@ -143,6 +143,8 @@ void BackwardPass::Differentiate(const Loop& loop) {
                       "taken; pass its results as stop_gradients to treat them as constants"));
   }
   const NameScope scope(graph_, loop.name + "_grad");
+  std::optional<ColocateWith> colocate;
+  if (options_.colocate) colocate.emplace(graph_, Operation(loop.variables.front().merge));
   LoopGradient gradient(graph_, loop, options_);
   gradient.Build(
       exit_grads, [this](const Output& value) { return IsConnected(value); },

@@ -13,6 +13,8 @@ namespace {
 
 using Kind = DataflowPlan::Kind;
 
+constexpr size_t kProcessedKept = 4096;
+
 size_t Index(int64_t i) { return static_cast<size_t>(i); }
 
 // Memory for outputs that are not plain: their size does not follow from their shape.
@@ -81,32 +83,48 @@ void DataflowStep::Start(const StepArgs& args) {
     if (program_.feeds[i] < 0) continue;
     root->values[Index(plan_.values[Index(program_.feeds[i])].local)] = args.feeds[i];
   }
-  for (const int node : plan_.roots) {
-    ready_.push_back({root, node});
-    ++root->busy;
-  }
+  for (const int node : plan_.roots) AddReady({root, node});
 }
 
 void DataflowStep::Drain() {
   while (true) {
     if (running_async_ > 0) {
-      const bool idle = next_ready_ == ready_.size();
-      for (AsyncRun* run = TakeReports(/*wait=*/idle); run != nullptr;) {
+      for (AsyncRun* run = TakeReports(/*wait=*/!HasReady()); run != nullptr;)
         FinishKernel(std::exchange(run, run->next));
-      }
     }
-    if (next_ready_ == ready_.size()) {
-      ready_.clear();
-      next_ready_ = 0;
+    if (!HasReady()) {
       if (running_async_ > 0) continue;
       return;
     }
     if (args_->cancellation->IsCancelled() && status_.ok()) [[unlikely]]
       Fail(args_->cancellation->reason());
-    const Ready ready = ready_[next_ready_++];
+    const Ready ready = TakeReady();
     // After a failure nothing starts any more; what is running is waited for.
     if (status_.ok()) Process(ready);
   }
+}
+
+void DataflowStep::AddReady(const Ready& ready) {
+  const bool waits = plan_.nodes[Index(ready.node)].kind == Kind::kAsyncKernel;
+  (waits ? ready_to_wait_ : ready_).push_back(ready);
+  ++ready.iteration->busy;
+}
+
+DataflowStep::Ready DataflowStep::TakeReady() {
+  // What waits should start waiting before others take their time.
+  if (!ready_to_wait_.empty()) {
+    const Ready ready = ready_to_wait_.back();
+    ready_to_wait_.pop_back();
+    return ready;
+  }
+  const Ready ready = ready_[next_ready_++];
+  // In a loop there is always something ready: what was processed goes when it is the larger part.
+  if (next_ready_ == ready_.size() ||
+      (next_ready_ >= kProcessedKept && 2 * next_ready_ >= ready_.size())) {
+    ready_.erase(ready_.begin(), ready_.begin() + static_cast<int64_t>(next_ready_));
+    next_ready_ = 0;
+  }
+  return ready;
 }
 
 Status DataflowStep::Finish(std::vector<Tensor>* fetches) {
@@ -462,8 +480,7 @@ void DataflowStep::Arrive(Iteration& to, const Consumer& consumer, int slot, boo
   }
   if (!ready) return;
   waiting.fired = true;
-  ++to.busy;
-  ready_.push_back({&to, consumer.node});
+  AddReady({&to, consumer.node});
 }
 
 void DataflowStep::Fail(Status status) {

@@ -60,6 +60,9 @@ class DataflowStep {
   void Start(const StepArgs& args);
   Status Finish(std::vector<Tensor>* fetches);
 
+  bool HasReady() const { return next_ready_ < ready_.size() || !ready_to_wait_.empty(); }
+  void AddReady(const Ready& ready);
+  Ready TakeReady();
   void Process(const Ready& ready);
   void ProcessDead(Iteration& iteration, const Node& node);
   // Each runs a live node and hands on its outputs.
@@ -111,6 +114,7 @@ class DataflowStep {
   std::optional<StepServices> services_;
   std::vector<Ready> ready_;  // from next_ready_ on
   size_t next_ready_ = 0;
+  std::vector<Ready> ready_to_wait_;  // async kernels
   int running_async_ = 0;
   Status status_;
   Tensor scratch_;

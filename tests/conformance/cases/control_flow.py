@@ -201,6 +201,23 @@ def loop_that_changes_a_variable(c, tf):
     return [v.read_value()]
 
 
+@program(ops=["Enter", "RefEnter", "Switch", "RefSwitch"], count=8)
+def variables_read_inside(c, tf):
+    """The variable itself enters the loop and the branch; its gradient is that of every read."""
+    is_resource = c.chance()
+    v = tf.get_variable("v", (2,), tf.float64, tf.constant_initializer(0.7), use_resource=is_resource)
+    x, n = c.feed(c.array("double", (2,))), c.feed(const("int32", number(c)))
+    read = (lambda: v.read_value()) if is_resource else (lambda: tf.identity(v._ref()))
+
+    def body(i, a):
+        return [i + 1, tf.cond(tf.equal(i % 2, 0), lambda: tf.sin(a) * read(), lambda: a + x)]
+
+    _, y = tf.while_loop(lambda i, _: i < n, body, [0, x])
+    c.run([], [v.initializer])
+    c.gradient([y], [v.handle if is_resource else v._ref(), x])
+    return [y]
+
+
 @program(ops=["RefEnter", "RefExit", "RefNextIteration", "RefMerge", "RefSwitch"], count=2)
 def loop_that_carries_a_reference(c, tf):
     v = tf.get_variable("v", (), tf.float32, tf.constant_initializer(0), use_resource=False)
