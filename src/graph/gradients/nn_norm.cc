@@ -74,8 +74,10 @@ void FusedBatchNormGradGrad(GradContext& c) {
   const Output scale_grad = Sum(dy * centered * inverse, axes);
   const Output offset_grad = Sum(dy, axes);
   const std::vector<Output> arrived = {CastTo(c.grad(0), kFloat), c.grad(1), c.grad(2)};
-  const std::vector<Gradient> gradients =
-      Gradients({x_grad, scale_grad, offset_grad}, {dy, x, scale}, {.grad_ys = arrived});
+  // The inputs may depend on each other further up, which is not this op's business.
+  const std::vector<Output> inputs = {dy, x, scale};
+  const std::vector<Gradient> gradients = Gradients({x_grad, scale_grad, offset_grad}, inputs,
+                                                    {.grad_ys = arrived, .stop_gradients = inputs});
   c.set(0, CastTo(gradients[0].Dense(), dtype));
   if (!gradients[1].empty()) c.set(1, CastTo(gradients[1].Dense(), dtype));
   if (!gradients[2].empty()) c.set(2, gradients[2].Dense());

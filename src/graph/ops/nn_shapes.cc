@@ -1,5 +1,6 @@
 #include "graph/ops/nn_shapes.h"
 
+#include <algorithm>
 #include <array>
 #include <string>
 
@@ -142,13 +143,17 @@ StatusOr<PartialShape> Pooled(const WindowAttrs& attrs, const PartialShape& inpu
   const ImageFormat& f = attrs.format;
   CARILLON_ASSIGN_OR_RETURN(WindowDim h, attrs.Height(input.dim(f.height), attrs.ksize[0]));
   CARILLON_ASSIGN_OR_RETURN(WindowDim w, attrs.Width(input.dim(f.width), attrs.ksize[1]));
-  WindowDim depth;
-  depth.input = input.dim(f.channels);
-  depth.size = attrs.depth_window;
-  depth.stride = attrs.depth_stride;
-  CARILLON_RETURN_IF_ERROR(
-      ResolveWindow(attrs.padding == Padding::kExplicit ? Padding::kValid : attrs.padding, &depth));
-  return Image(f, input.dim(f.batch), depth.output, h.output, w.output);
+  int64_t channels = input.dim(f.channels);
+  if (attrs.depth_window != 1 || attrs.depth_stride != 1) {
+    WindowDim depth;
+    depth.input = channels;
+    depth.size = attrs.depth_window;
+    depth.stride = attrs.depth_stride;
+    CARILLON_RETURN_IF_ERROR(ResolveWindow(
+        attrs.padding == Padding::kExplicit ? Padding::kValid : attrs.padding, &depth));
+    channels = depth.output;
+  }
+  return Image(f, input.dim(f.batch), channels, h.output, w.output);
 }
 
 }  // namespace
@@ -250,7 +255,14 @@ Status SoftmaxCrossEntropyShape(ShapeContext& c) {
   const PartialShape features = c.input(0);
   const PartialShape labels = c.input(1);
   PartialShape both = PartialShape::UnknownOfRank(2);
-  if (features.has_rank() && labels.has_rank()) {
+  if (features.has_rank() != labels.has_rank()) {
+    // What is known of one holds for both, but for sizes of 1, along which it may be repeated.
+    const PartialShape& known = features.has_rank() ? features : labels;
+    for (int i = 0; i < std::min(2, known.rank()); ++i) {
+      const int64_t size = known.dim(known.rank() - 1 - i);
+      if (size != 1) both.set_dim(1 - i, size);
+    }
+  } else if (features.has_rank()) {
     CARILLON_ASSIGN_OR_RETURN(both, BroadcastShapes(features, labels));
     if (both.rank() != 2) {
       return InvalidArgument("features and labels must be matrices or broadcast to one but are ",
@@ -329,7 +341,7 @@ Status FusedBatchNormShape(ShapeContext& c) {
   x.set_dim(format.channels, channels);
   c.set_output(0, x);
   for (int i = 1; i < 5; ++i) c.set_output(i, PartialShape{channels});
-  if (c.num_outputs() > 5) c.set_output(5, PartialShape{0});
+  if (c.num_outputs() > 5) c.set_output(5, PartialShape(Shape{}));
   return absl::OkStatus();
 }
 

@@ -54,18 +54,11 @@ double Seconds() {
 
 constexpr double kHopeless = std::numeric_limits<double>::infinity();
 
-// The shortest of a few runs; gives up early on one that is far from `best`.
+// Seconds that `body` takes; kHopeless when it fails.
 template <typename Body>
-double Time(const Body& body, double best) {
-  constexpr int kRuns = 3;
-  double shortest = kHopeless;
-  for (int i = 0; i < kRuns; ++i) {
-    const double start = Seconds();
-    if (!body().ok()) return kHopeless;
-    shortest = std::min(shortest, Seconds() - start);
-    if (shortest > (i == 0 ? 2.0 : 1.3) * best) break;
-  }
-  return shortest;
+double Time(const Body& body) {
+  const double start = Seconds();
+  return body().ok() ? Seconds() - start : kHopeless;
 }
 
 class Measurement {
@@ -77,25 +70,29 @@ class Measurement {
         filter_(Bytes(problem.geometry.FilterShape())),
         bias_(static_cast<size_t>(problem.geometry.out_channels) * sizeof(float)) {}
 
-  // Seconds of one run with its reorders; kHopeless when it cannot run.
-  double Of(ConvAlgorithm& algorithm, double best) {
-    const Scratch scratch(algorithm.scratch_bytes());
-    for (const void* memory : {input_.data(), output_.data(), filter_.data(), bias_.data(),
-                               static_cast<void*>(scratch.data())}) {
-      if (memory == nullptr) return kHopeless;
-    }
-    double seconds = 0;
-    if (problem_.pass != ConvPass::kBackwardInput)
-      seconds += Reorder(problem_.input_layout, algorithm.input_layout(),
-                         problem_.geometry.InputShape(), best);
-    if (problem_.pass != ConvPass::kForward)
-      seconds += Reorder(problem_.output_layout, algorithm.output_layout(),
-                         problem_.geometry.OutputShape(), best);
-    if (seconds >= best) return seconds;
+  bool has_memory() const {
+    return input_.data() && output_.data() && filter_.data() && bias_.data();
+  }
+
+  // Of one run.
+  double Run(ConvAlgorithm& algorithm, const Scratch& scratch) const {
+    if (scratch.data() == nullptr) return kHopeless;
     const ConvAlgorithm::Buffers buffers{input_.data(), filter_.data(),
                                          problem_.has_bias ? bias_.data() : nullptr, output_.data(),
                                          scratch.data()};
-    return seconds + Time([&] { return algorithm.Run(buffers); }, best);
+    return Time([&] { return algorithm.Run(buffers); });
+  }
+
+  // Of the reorders that the algorithm's layouts would cost.
+  double Reorders(const ConvAlgorithm& algorithm) const {
+    double seconds = 0;
+    if (problem_.pass != ConvPass::kBackwardInput)
+      seconds +=
+          Reorder(problem_.input_layout, algorithm.input_layout(), problem_.geometry.InputShape());
+    if (problem_.pass != ConvPass::kForward)
+      seconds += Reorder(problem_.output_layout, algorithm.output_layout(),
+                         problem_.geometry.OutputShape());
+    return seconds;
   }
 
  private:
@@ -103,10 +100,10 @@ class Measurement {
     return static_cast<size_t>(shape.num_elements()) * sizeof(float);
   }
 
-  static double Reorder(const Layout& from, const Layout& to, const Shape& shape, double best) {
+  static double Reorder(const Layout& from, const Layout& to, const Shape& shape) {
     if (SameLayout(from, to)) return 0;
-    const memory_desc from_desc = DescOf(from, DType::kFloat, shape);
-    const memory_desc to_desc = DescOf(to, DType::kFloat, shape);
+    const dnnl::memory::desc from_desc = DescOf(from, DType::kFloat, shape);
+    const dnnl::memory::desc to_desc = DescOf(to, DType::kFloat, shape);
     const Scratch source(Bytes(shape)), target(Bytes(shape));
     if (source.data() == nullptr || target.data() == nullptr) return kHopeless;
     double seconds = kHopeless;
@@ -115,15 +112,46 @@ class Measurement {
       DnnlCall call(
           engine, dnnl::reorder(dnnl::reorder::primitive_desc(engine, from_desc, engine, to_desc)),
           {{DNNL_ARG_FROM, from_desc}, {DNNL_ARG_TO, to_desc}});
-      seconds = Time([&] { return call.Run({source.data(), target.data()}); }, best);
+      for (int i = 0; i < 3; ++i)
+        seconds = std::min(seconds, Time([&] { return call.Run({source.data(), target.data()}); }));
     });
     return status.ok() ? seconds : kHopeless;
   }
 
-  using memory_desc = dnnl::memory::desc;
   const ConvProblem& problem_;
   const Scratch input_, output_, filter_, bias_;
 };
+
+// The position of the fastest. They run in turns, so that what disturbs the machine for a while
+// disturbs all; those that are far behind after the first turn drop out.
+size_t FindFastest(const ConvProblem& problem,
+                   const std::vector<std::unique_ptr<ConvAlgorithm>>& algorithms) {
+  constexpr int kTurns = 4;
+  const Measurement measurement(problem);
+  if (!measurement.has_memory()) return 0;
+  std::vector<double> runs(algorithms.size(), kHopeless), reorders(algorithms.size(), 0);
+  std::vector<std::unique_ptr<Scratch>> scratch;
+  for (size_t i = 0; i < algorithms.size(); ++i) {
+    scratch.push_back(std::make_unique<Scratch>(algorithms[i]->scratch_bytes()));
+    reorders[i] = measurement.Reorders(*algorithms[i]);
+  }
+  const auto best = [&] {
+    size_t winner = 0;
+    for (size_t i = 1; i < algorithms.size(); ++i) {
+      if (runs[i] + reorders[i] < runs[winner] + reorders[winner]) winner = i;
+    }
+    return winner;
+  };
+  for (int turn = 0; turn < kTurns; ++turn) {
+    const size_t leader = best();
+    const double limit = turn == 0 ? kHopeless : 2 * (runs[leader] + reorders[leader]);
+    for (size_t i = 0; i < algorithms.size(); ++i) {
+      if (turn > 0 && runs[i] + reorders[i] > limit) continue;
+      runs[i] = std::min(runs[i], measurement.Run(*algorithms[i], *scratch[i]));
+    }
+  }
+  return best();
+}
 
 // Winners by problem. The one thing here that outlives a call.
 class ChoiceCache {
@@ -213,18 +241,9 @@ ConvAlgorithmResult ChooseConvAlgorithm(const ConvProblem& problem, const Kernel
   }
   if (accepted.empty()) return Unimplemented("oneDNN takes this convolution in no way", refusals);
   if (accepted.size() == 1) return std::move(accepted.front());
-  Measurement measurement(problem);
-  double best = kHopeless;
-  std::unique_ptr<ConvAlgorithm>* winner = &accepted.front();
-  for (std::unique_ptr<ConvAlgorithm>& algorithm : accepted) {
-    const double seconds = measurement.Of(*algorithm, best);
-    if (seconds < best) {
-      best = seconds;
-      winner = &algorithm;
-    }
-  }
-  Choices().Remember(key, (*winner)->name());
-  return std::move(*winner);
+  const size_t winner = FindFastest(problem, accepted);
+  Choices().Remember(key, accepted[winner]->name());
+  return std::move(accepted[winner]);
 }
 
 }  // namespace carillon

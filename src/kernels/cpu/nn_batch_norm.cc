@@ -156,8 +156,10 @@ class BatchNormForwardKernel final : public Kernel {
       CARILLON_ASSIGN_OR_RETURN(Tensor * tensor, context.AllocateOutput(i + 1, vector));
       statistics[i] = tensor->mutable_data<float>();
     }
-    if (context.num_outputs() > 5)
-      CARILLON_RETURN_IF_ERROR(context.AllocateOutput(5, Shape{0}).status());
+    if (context.num_outputs() > 5) {
+      CARILLON_ASSIGN_OR_RETURN(Tensor * third, context.AllocateOutput(5, Shape{}));
+      third->mutable_data<float>()[0] = 0;  // what TensorFlow's plain kernel leaves there
+    }
     CARILLON_ASSIGN_OR_RETURN(const KernelScratch memory,
                               KernelScratch::Get(context, traits_.scratch_bytes));
     const BatchNormScratch scratch(memory.data(), p_);

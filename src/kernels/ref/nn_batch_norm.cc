@@ -105,7 +105,8 @@ class FusedBatchNormKernel final : public BatchNormKernel {
       statistics[i] = vector->mutable_data<float>();
     }
     if (context.num_outputs() > 5) {
-      CARILLON_RETURN_IF_ERROR(context.AllocateOutput(5, Shape{0}).status());
+      CARILLON_ASSIGN_OR_RETURN(Tensor * third, context.AllocateOutput(5, Shape{}));
+      third->mutable_data<float>()[0] = 0;  // what TensorFlow's plain kernel leaves there
     }
     if (x.num_elements() == 0) {
       std::fill_n(statistics[0], view.channels, std::numeric_limits<float>::quiet_NaN());

@@ -70,7 +70,7 @@ CONV_BAD = [
     dict(input=zeros("float", 1, 4, 4, 3), filter=zeros("float", 2, 2, 3, 5), padding="SAME", explicit_paddings=[0] * 8),
     dict(input=zeros("float", 1, 2, 2, 3), filter=zeros("float", 3, 3, 3, 5), padding="VALID", dilations=[1, 1, 1, 1])]
 
-op("Conv2D", dict(input=t("T", image_shape), filter=t("T", filter_shape)), dict(CONV_ATTRS, T=["float", "float", "double", "half", "bfloat16", "int32"]),
+op("Conv2D", dict(input=t("T", image_shape), filter=t("T", filter_shape, special=False)), dict(CONV_ATTRS, T=["float", "float", "double", "half", "bfloat16", "int32"]),
    gradient=lambda inputs, attrs: attrs["T"] in ("float", "double") and attrs["dilations"] == [1, 1, 1, 1], count=24, rtol=1e-4, atol=1e-4, bad=CONV_BAD)
 
 op("Conv2DBackpropInput",
@@ -100,6 +100,7 @@ def grouped_convolution(c, tf):
     return [tf.nn.conv2d(x, w, 1, "SAME")]
 
 
+# TensorFlow sums the 16-bit floats in their own type here, which is no example to follow.
 DEPTHWISE_ATTRS = dict(CONV_ATTRS, T=["float", "double"], strides=lambda c: four("NHWC", *[c.pick(1, 2)] * 2),
                        dilations=[[1, 1, 1, 1]])
 
@@ -112,7 +113,7 @@ def depthwise_output(c, image, filters):
     return conv_output_shape(c, image, filters[:2], filters[2] * filters[3])
 
 
-op("DepthwiseConv2dNative", dict(input=t("T", image_shape), filter=t("T", depthwise_filter)), dict(DEPTHWISE_ATTRS, T=["float", "double", "half", "bfloat16"]),
+op("DepthwiseConv2dNative", dict(input=t("T", image_shape), filter=t("T", depthwise_filter, special=False)), DEPTHWISE_ATTRS,
    gradient=lambda inputs, attrs: attrs["T"] in ("float", "double"), empty=0, rtol=1e-4, atol=1e-4,
    bad=[dict(input=zeros("float", 1, 4, 4, 3), filter=zeros("float", 2, 2, 2, 1)),
         dict(input=zeros("float", 1, 4, 4), filter=zeros("float", 2, 2, 3, 1)),
@@ -131,7 +132,8 @@ op("DepthwiseConv2dNativeBackpropFilter",
 
 
 def pool_image(c):
-    return (c.dim("n"), c.dim("h") + 3, c.dim("w") + 3, c.dim("in"))
+    """Never without channels: TensorFlow takes them for a side of the window."""
+    return (c.dim("n"), c.dim("h") + 3, c.dim("w") + 3, c.dim("in") + 1)
 
 
 def pool_output(c, image):
@@ -176,12 +178,29 @@ op("MaxPoolV2", dict(input=t("T", pool_image), ksize=lambda c: const("int32", c.
    bad=[dict(input=zeros("float", 1, 4, 4, 3), ksize=const("int32", [1, 2, 2])),
         dict(input=zeros("float", 1, 4, 4, 3), ksize=const("int32", [1, 0, 2, 1]))])
 
+
+
+def max_pooled(c):
+    """The pool's real output: some of TensorFlow's gradients look for it in the input."""
+    x = c["orig_input"]
+    out = np.zeros(pool_output(c, x.shape), x.dtype)
+    before = [0, 0]
+    if c["padding"] == "SAME":
+        before = [max(0, (out.shape[i] - 1) * c["strides"][i] + c["ksize"][i] - x.shape[i]) // 2 for i in (1, 2)]
+    for i in range(out.shape[1]):
+        for j in range(out.shape[2]):
+            y0, x0 = i * c["strides"][1] - before[0], j * c["strides"][2] - before[1]
+            window = x[:, max(0, y0) : y0 + c["ksize"][1], max(0, x0) : x0 + c["ksize"][2]]
+            out[:, i, j] = window.max(axis=(1, 2))
+    return out
+
+
 pooled = t("T", lambda c: pool_output(c, c.shape("orig_input")))
-op("MaxPoolGrad", dict(orig_input=t("T", pool_image, distinct), orig_output=pooled, grad=pooled), dict(POOL_ATTRS, T=FLOATS + HALVES + ALL_INTS),
+op("MaxPoolGrad", dict(orig_input=t("T", pool_image, distinct), orig_output=max_pooled, grad=pooled), dict(POOL_ATTRS, T=FLOATS + HALVES + ALL_INTS),
    gradient=lambda i, a: ["grad"] if a["T"] in ("float", "double") else False, count=16, special=0,
    bad=[dict(orig_input=zeros("float", 1, 4, 4, 3), orig_output=zeros("float", 1, 2, 2, 3), grad=zeros("float", 1, 2, 3, 3)),
         dict(orig_input=zeros("float", 1, 4, 4, 3), orig_output=zeros("float", 1, 2, 3, 3), grad=zeros("float", 1, 2, 2, 3))])
-op("MaxPoolGradGrad", dict(orig_input=t("T", pool_image, distinct), orig_output=pooled, grad=t("T", like("orig_input"))), dict(POOL_ATTRS, T=FLOATS + HALVES + INTS),
+op("MaxPoolGradGrad", dict(orig_input=t("T", pool_image, distinct), orig_output=max_pooled, grad=t("T", like("orig_input"))), dict(POOL_ATTRS, T=FLOATS + HALVES + INTS),
    gradient=lambda i, a: ["grad"] if a["T"] in ("float", "double") else False, special=0,
    bad=[dict(orig_input=zeros("float", 1, 4, 4, 3), orig_output=zeros("float", 1, 2, 2, 3), grad=zeros("float", 1, 2, 2, 3))])
 
@@ -197,12 +216,12 @@ def max_pool_grad_v2(c):
 
 
 op("MaxPoolWithArgmax", dict(input=t("T", pool_image)), dict(POOL_ATTRS, T=FLOATS + HALVES + ALL_INTS, Targmax=INDEX, include_batch_in_index=BOOLS),
-   gradient=lambda i, a: a["T"] in ("float", "double"), gradient_outputs=[0], count=16, bad=bad_pools("input"))
+   gradient=lambda i, a: a["T"] in ("float", "double"), gradient_outputs=[0], count=16, empty=0, bad=bad_pools("input"))
 
 
 @generate("MaxPoolGradWithArgmax", gradient=["grad"], checks=(), special=0)
 def max_pool_grad_with_argmax(c):
-    n, channels, with_batch = c.dim("n"), c.dim("in"), c.chance()
+    n, channels, with_batch = c.dim("n"), c.dim("in") + 1, c.chance()
     image, out = (n, 4, 6, channels), (n, 2, 3, channels)
     argmax = c.rng.integers(0, max(1, 24 * channels), out)
     if with_batch:
@@ -254,7 +273,7 @@ op(["EluGrad", "SeluGrad"], dict(gradients=t("T"), outputs=t("T", like("gradient
 # Softmax and losses.
 
 op(["Softmax", "LogSoftmax"], dict(logits=t("T", rank(1, 4))), dict(T=ALL_FLOATS), gradient=IS_PRECISE, bad=[dict(logits=zeros("float"))])
-op("SoftmaxCrossEntropyWithLogits", dict(features=t("T", "n k"), labels=t("T", "n k", between(0, 1))), dict(T=ALL_FLOATS), gradient=IS_PRECISE, gradient_outputs=[0],
+op("SoftmaxCrossEntropyWithLogits", dict(features=t("T", lambda c: (2 if c.dim("n") == 1 else c.dim("n"), 2 if c.dim("k") == 1 else c.dim("k"))), labels=t("T", like("features"), between(0, 1))), dict(T=ALL_FLOATS), gradient=IS_PRECISE, gradient_outputs=[0],
    bad=[dict(features=zeros("float", 2, 3), labels=zeros("float", 4)), dict(features=zeros("float", 3), labels=zeros("float", 3)),
         dict(features=zeros("float", 2, 3, 2), labels=zeros("float", 2, 3, 2))])
 
@@ -332,7 +351,7 @@ op("FusedBatchNormV2", batch_norm_inputs("float"), dict(NORM_ATTRS, T=["float", 
 op("FusedBatchNormV3", batch_norm_inputs("float"), dict(NORM_ATTRS, T=["float", "float", "half", "bfloat16"], data_format=BOTH_FORMATS + ["NDHWC", "NCDHW"]), gradient=by_inputs,
    **dict(norm_options, rtol=1e-2, atol=2e-2))
 
-GRAD_ATTRS = dict(T=["float"], epsilon=[1e-3, 0.1], is_training=[True, False], data_format=BOTH_FORMATS)
+GRAD_ATTRS = dict(T=["float"], epsilon=[1e-3, 0.1], is_training=[True, False], data_format=lambda c: c.pick(*BOTH_FORMATS) if c["is_training"] else "NHWC")
 
 
 def batch_norm_grad_inputs(u, third=False):
@@ -360,3 +379,21 @@ def second_derivative_of_batch_norm(c, tf):
 def batch_norm_of_nothing(c, tf):
     x, v = c.feed(np.zeros((0, 3, 3, 2), np.float32)), c.feed(c.array("float", (2,), positive))
     return list(tf.raw_ops.FusedBatchNormV3(x=x, scale=v, offset=v, mean=tf.zeros([0]), variance=tf.zeros([0]))[:3])
+
+
+@program(ops=["Conv2D", "BiasAdd", "Relu", "MaxPool", "FusedBatchNormV3"], count=4, rtol=2e-3, atol=2e-3)
+def small_network(c, tf):
+    """Enough channels for blocked layouts, and every chain of ops that is fused."""
+    weight = lambda *shape: c.feed((c.array("float", shape) * 0.1).astype(np.float32))
+    batch, side = c.pick(2, 5), c.pick(8, 12)
+    x, labels = c.feed(c.array("float", (batch, side, side, 3))), c.feed(np.eye(10, dtype=np.float32)[c.rng.integers(0, 10, batch)])
+    w1, b1, w2, s2, o2, w3, s3, o3, w4 = weights = [
+        weight(5, 5, 3, 16), weight(16), weight(3, 3, 16, 32), weight(32), weight(32), weight(3, 3, 32, 32), weight(32), weight(32), weight(32, 10)]
+    norm = lambda x, scale, offset: tf.compat.v1.nn.fused_batch_norm(x, scale, offset, is_training=True)[0]
+    h1 = tf.nn.max_pool(tf.nn.relu(tf.nn.bias_add(tf.nn.conv2d(x, w1, 1, "SAME"), b1)), 2, 2, "SAME")
+    h2 = tf.nn.relu(norm(tf.nn.conv2d(h1, w2, 1, "SAME"), s2, o2))
+    h3 = tf.nn.relu(norm(tf.nn.conv2d(h2, w3, 1, "SAME"), s3, o3) + h2)
+    logits = tf.matmul(tf.reduce_mean(h3, [1, 2]), w4)
+    loss = tf.reduce_mean(tf.nn.softmax_cross_entropy_with_logits(labels=labels, logits=logits))
+    c.gradient([loss], weights)
+    return [loss]
