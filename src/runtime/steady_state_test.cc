@@ -7,7 +7,10 @@
 
 #include "carillon/op_builder.h"
 #include "carillon/ops/control_flow.h"
+#include "carillon/ops/random.h"
+#include "carillon/ops/training.h"
 #include "carillon/session.h"
+#include "carillon/variable.h"
 
 namespace {
 
@@ -43,6 +46,28 @@ int AllocationsIn(const Callable& step, const std::vector<Tensor>& feeds) {
   for (int i = 0; i < 10; ++i) step.Run(feeds, &fetches);
   counting = false;
   return allocations;
+}
+
+TEST(SteadyState, UpdatesAndRandomNumbersDoNotAllocate) {
+  if (!CARILLON_COUNTS_ALLOCATIONS) GTEST_SKIP() << "the sanitizer owns operator new";
+  for (const bool use_resource : {true, false}) {
+    Graph g;
+    const Tensor ones = Tensor::Full<float>({100, 8}, 1.0f);
+    const VariableOptions options = {.use_resource = use_resource};
+    const Variable w(g, "w", ones, options), m(g, "m", ones, options), v(g, "v", ones, options);
+    const Output noise = RandomStandardNormal(g, {100, 8}, kFloat, {.seed = 1});
+    const Output grad = OpBuilder("Mul").Arg(w.read()).Arg(noise);
+    const Operation dense =
+        ApplyAdam(w.handle(), m.handle(), v.handle(), 0.9f, 0.99f, 0.01f, 0.9f, 0.99f, 1e-8f, grad);
+    const Operation sparse =
+        SparseApplyAdagrad(m.handle(), v.handle(), 0.1f, Tensor::Full<float>({3, 8}, 1.0f),
+                           Tensor::FromVector<int32_t>({1, 50, 1}));
+    const Operation count = v.AssignAdd(ones);
+    const Operation init = GlobalVariablesInitializer(g);
+    Session session(g, {.threads = 1});
+    session.Run(init);
+    EXPECT_EQ(AllocationsIn(session.MakeCallable({}, {}, {dense, sparse, count}), {}), 0);
+  }
 }
 
 TEST(SteadyState, AStepDoesNotAllocate) {

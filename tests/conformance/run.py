@@ -13,6 +13,7 @@ on the first run; with CARILLON_PYTHON=/path/to/python that interpreter is used 
 
 import argparse
 import contextlib
+import importlib.metadata
 import os
 import pathlib
 import subprocess
@@ -37,11 +38,22 @@ def parse_arguments():
     return parser.parse_args()
 
 
+def has_tensorflow():
+    """Whether this interpreter has the pinned version."""
+    try:
+        return f"tensorflow=={importlib.metadata.version('tensorflow')}" in (HERE / "requirements.txt").read_text().split()
+    except importlib.metadata.PackageNotFoundError:
+        return False
+
+
 def use_tensorflow():
-    """Goes on in the interpreter that has TensorFlow."""
+    """Goes on in the interpreter that has TensorFlow, with the environment that it needs."""
     if os.environ.get("CARILLON_CONFORMANCE") == "1":
         return
-    python = subprocess.run([ROOT / "tools/venv", ROOT / "build/venv", HERE / "requirements.txt"], check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+    python = sys.executable
+    if not has_tensorflow():
+        command = [ROOT / "tools/venv", ROOT / "build/venv", HERE / "requirements.txt"]
+        python = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
     environment = dict(os.environ, CARILLON_CONFORMANCE="1", TF_CPP_MIN_LOG_LEVEL="3", TF_ENABLE_ONEDNN_OPTS="0", CUDA_VISIBLE_DEVICES="")
     os.execve(python, [python, __file__, *sys.argv[1:]], environment)
 

@@ -58,11 +58,13 @@ void TileByDimension(GradContext& c, const Output& shape, const Output& multiple
 void TileGradient(GradContext& c) {
   const Output shape = ShapeOf(c.input(0));
   const Output multiples = c.input(1).dtype() == kInt32 ? c.input(1) : Cast(c.input(1), kInt32);
-  const int rank = c.input(0).shape().rank();
+  // multiples have one element for each dimension.
+  int64_t rank = c.input(0).shape().rank();
+  if (rank < 0 && multiples.shape().rank() == 1) rank = multiples.shape().dim(0);
   if (2 * rank <= kMaxRank) {
     TileByInterleaving(c, shape, multiples);
   } else {
-    TileByDimension(c, shape, multiples, rank);
+    TileByDimension(c, shape, multiples, static_cast<int>(rank));
   }
 }
 

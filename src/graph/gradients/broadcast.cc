@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "carillon/op_builder.h"
+#include "carillon/ops/array.h"
 #include "carillon/ops/math.h"
 #include "graph/node_graph.h"
 
@@ -12,7 +12,7 @@ namespace carillon {
 namespace {
 
 Output IntConstant(Graph& graph, const std::vector<int32_t>& values) {
-  return OpBuilder(graph, "Const").Attr("value", Tensor::FromVector(values)).Attr("dtype", kInt32);
+  return Const(graph, Tensor::FromVector(values));
 }
 
 std::vector<int32_t> AsInts(const PartialShape& shape) {
@@ -30,7 +30,7 @@ Output SumTo(const Output& gradient, const PartialShape& operand, const PartialS
   Graph& graph = gradient.graph();
   const Output sum = Sum(gradient, IntConstant(graph, axes));
   if (sum.shape() == operand) return sum;
-  return OpBuilder("Reshape").Arg(sum).Arg(IntConstant(graph, AsInts(operand)));
+  return Reshape(sum, IntConstant(graph, AsInts(operand)));
 }
 
 std::optional<PartialShape> KnownBroadcast(const PartialShape& a, const PartialShape& b) {
@@ -50,7 +50,7 @@ std::optional<PartialShape> KnownBroadcast(const PartialShape& a, const PartialS
 
 Output ShapeOf(const Output& x) {
   if (x.shape().IsFullyKnown()) return IntConstant(x.graph(), AsInts(x.shape()));
-  return OpBuilder("Shape").Arg(x);
+  return ShapeOf(Input(x));
 }
 
 Output SumToShapeOf(const Output& gradient, const Output& x) {
@@ -58,9 +58,8 @@ Output SumToShapeOf(const Output& gradient, const Output& x) {
     return SumTo(gradient, x.shape(), gradient.shape());
   }
   const Output shape = ShapeOf(x);
-  const Operation axes =
-      OpBuilder("BroadcastGradientArgs").Arg(shape).Arg(ShapeOf(gradient)).Build();
-  return OpBuilder("Reshape").Arg(Sum(gradient, axes.output(0))).Arg(shape);
+  const Output axes = BroadcastGradientArgs(shape, ShapeOf(gradient)).r0;
+  return Reshape(Sum(gradient, axes), shape);
 }
 
 void SetBroadcastGradients(GradContext& context, const Output& gx, const Output& gy) {
@@ -73,11 +72,9 @@ void SetBroadcastGradients(GradContext& context, const Output& gx, const Output&
   }
   const Output x_shape = ShapeOf(x);
   const Output y_shape = ShapeOf(y);
-  const Operation axes = OpBuilder("BroadcastGradientArgs").Arg(x_shape).Arg(y_shape).Build();
-  if (gx.valid())
-    context.set(0, Output(OpBuilder("Reshape").Arg(Sum(gx, axes.output(0))).Arg(x_shape)));
-  if (gy.valid())
-    context.set(1, Output(OpBuilder("Reshape").Arg(Sum(gy, axes.output(1))).Arg(y_shape)));
+  const auto [x_axes, y_axes] = BroadcastGradientArgs(x_shape, y_shape);
+  if (gx.valid()) context.set(0, Reshape(Sum(gx, x_axes), x_shape));
+  if (gy.valid()) context.set(1, Reshape(Sum(gy, y_axes), y_shape));
 }
 
 Output KeptShape(const Output& input, const Output& axes) {
@@ -94,15 +91,10 @@ Output KeptShape(const Output& input, const Output& axes) {
     return IntConstant(input.graph(), kept);
   }
   // The sizes at the places of all axes, then ones at the places of the reduced ones, which win.
-  Output places = axes;
-  if (places.dtype() != kInt32) places = OpBuilder("Cast").Arg(places).Attr("DstT", kInt32);
-  const Output rank = OpBuilder("Rank").Arg(input);
-  places = OpBuilder("Reshape").Arg(FloorMod(places + rank, rank)).Arg({-1});
-  const Output all = OpBuilder(input.graph(), "Range").Arg(0).Arg(rank).Arg(1);
-  const Output ones = OpBuilder("OnesLike").Arg(places);
-  return OpBuilder("DynamicStitch")
-      .Args(std::vector<Output>{all, places})
-      .Args(std::vector<Output>{ShapeOf(input), ones});
+  const Output rank = Rank(input);
+  const Output places = Reshape(FloorMod(Cast(axes, kInt32) + rank, rank), {-1});
+  const Output all = Range(input.graph(), 0, rank);
+  return DynamicStitch({all, places}, {ShapeOf(input), OnesLike(places)});
 }
 
 }  // namespace carillon

@@ -6,7 +6,8 @@
 
 namespace carillon {
 
-// The shape of `x`, as a constant when it is known.
+// The shape of `x`, as a constant when it is known: gradients then need not keep x, and inside a
+// loop no stack of them. Hides the public ShapeOf, which always makes an op.
 Output ShapeOf(const Output& x);
 
 // `gradient` summed over the dimensions along which `x` was repeated to its shape.

@@ -1,21 +1,11 @@
 // Gradients of functions of two operands, which broadcast.
-#include "carillon/op_builder.h"
+#include "carillon/ops/array.h"
 #include "carillon/ops/math.h"
 #include "graph/gradients/broadcast.h"
 #include "graph/gradients/math.h"
 
 namespace carillon {
 namespace {
-
-Output ZerosLike(const Output& x) { return OpBuilder("ZerosLike").Arg(x); }
-Output OnesLike(const Output& x) { return OpBuilder("OnesLike").Arg(x); }
-// `a` where the condition holds, else `b`.
-Output Choose(const Output& condition, const Output& a, const Output& b) {
-  return OpBuilder("SelectV2").Arg(condition).Arg(a).Arg(b);
-}
-Output CastLike(const Output& value, const Output& other) {
-  return OpBuilder("Cast").Arg(value).Attr("DstT", other.dtype());
-}
 
 void AddGradient(GradContext& c) { SetBroadcastGradients(c, c.grad(), c.grad()); }
 
@@ -53,7 +43,7 @@ void PowGradient(GradContext& c) {
   const Output y = c.input(1);
   const Output z = c.output(0);
   const Output positive = Greater(x, 0);
-  const Output log_x = Choose(positive, Log(Choose(positive, x, OnesLike(x))), ZerosLike(x));
+  const Output log_x = SelectV2(positive, Log(SelectV2(positive, x, OnesLike(x))), ZerosLike(x));
   SetBroadcastGradients(c, c.grad() * y * Pow(x, y - 1), c.grad() * z * log_x);
 }
 
@@ -62,7 +52,7 @@ template <Output (*IsFirst)(const Input&, const Input&)>
 void ExtremeGradient(GradContext& c) {
   const Output first = IsFirst(c.input(0), c.input(1));
   const Output zeros = ZerosLike(c.grad());
-  SetBroadcastGradients(c, Choose(first, c.grad(), zeros), Choose(first, zeros, c.grad()));
+  SetBroadcastGradients(c, SelectV2(first, c.grad(), zeros), SelectV2(first, zeros, c.grad()));
 }
 
 void SquaredDifferenceGradient(GradContext& c) {
@@ -77,7 +67,7 @@ void Atan2Gradient(GradContext& c) {
   SetBroadcastGradients(c, scaled * x, scaled * -y);
 }
 
-Output IsNonzero(const Output& x) { return CastLike(NotEqual(x, 0), x); }
+Output IsNonzero(const Output& x) { return Cast(NotEqual(x, 0), x.dtype()); }
 
 void XdivyGradient(GradContext& c) {
   const Output x = c.input(0);
@@ -105,17 +95,14 @@ void ClipByValueGradient(GradContext& c) {
   const Output below = Less(x, c.input(1));
   const Output above = Greater(x, c.input(2));
   const Output zeros = ZerosLike(c.grad());
-  c.set(0, Choose(LogicalOr(below, above), zeros, c.grad()));
+  c.set(0, SelectV2(LogicalOr(below, above), zeros, c.grad()));
   // A bound is a scalar or has the shape of x.
   const auto for_bound = [&](const Output& bound, const Output& gradient) -> Output {
     if (bound.shape().rank() == 0) return Sum(gradient);
-    if (bound.shape().IsFullyKnown()) return gradient;
-    const Output shape = ShapeOf(bound);
-    const Operation axes = OpBuilder("BroadcastGradientArgs").Arg(ShapeOf(x)).Arg(shape).Build();
-    return OpBuilder("Reshape").Arg(Sum(gradient, axes.output(1))).Arg(shape);
+    return SumToShapeOf(gradient, bound);
   };
-  c.set(1, for_bound(c.input(1), Choose(below, c.grad(), zeros)));
-  c.set(2, for_bound(c.input(2), Choose(above, c.grad(), zeros)));
+  c.set(1, for_bound(c.input(1), SelectV2(below, c.grad(), zeros)));
+  c.set(2, for_bound(c.input(2), SelectV2(above, c.grad(), zeros)));
 }
 
 void CrossGradient(GradContext& c) {

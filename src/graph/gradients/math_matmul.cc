@@ -1,5 +1,5 @@
 // Gradients of products of matrices.
-#include "carillon/op_builder.h"
+#include "carillon/ops/array.h"
 #include "carillon/ops/math.h"
 #include "graph/gradients/broadcast.h"
 #include "graph/gradients/math.h"
@@ -41,9 +41,7 @@ PartialShape BatchOf(const PartialShape& shape) {
 }
 
 // The batch dimensions of the shape vector `shape`.
-Output BatchDims(const Output& shape) {
-  return OpBuilder("StridedSlice").Arg(shape).Arg({0}).Arg({-2}).Arg({1});
-}
+Output BatchDims(const Output& shape) { return StridedSlice(shape, {0}, {-2}, {1}); }
 
 // As above, then summed over the batch dimensions along which an operand was repeated. V3 may
 // compute in another dtype than its operands have.
@@ -61,12 +59,11 @@ void BatchMatMulV2Gradient(GradContext& c) {
   if (x_batch.IsFullyKnown() && x_batch == BatchOf(y.shape())) return;
   const Output x_shape = ShapeOf(x);
   const Output y_shape = ShapeOf(y);
-  const Operation axes =
-      OpBuilder("BroadcastGradientArgs").Arg(BatchDims(x_shape)).Arg(BatchDims(y_shape)).Build();
+  const auto [x_axes, y_axes] = BroadcastGradientArgs(BatchDims(x_shape), BatchDims(y_shape));
   const Output gx = c.input_grads()[0].tensor();
   const Output gy = c.input_grads()[1].tensor();
-  c.set(0, Output(OpBuilder("Reshape").Arg(Sum(gx, axes.output(0))).Arg(x_shape)));
-  c.set(1, Output(OpBuilder("Reshape").Arg(Sum(gy, axes.output(1))).Arg(y_shape)));
+  c.set(0, Reshape(Sum(gx, x_axes), x_shape));
+  c.set(1, Reshape(Sum(gy, y_axes), y_shape));
 }
 
 }  // namespace

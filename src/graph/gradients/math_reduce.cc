@@ -1,5 +1,5 @@
 // Gradients of reductions, scans and of picking the largest.
-#include "carillon/op_builder.h"
+#include "carillon/ops/array.h"
 #include "carillon/ops/math.h"
 #include "graph/gradients/broadcast.h"
 #include "graph/gradients/math.h"
@@ -7,11 +7,6 @@
 
 namespace carillon {
 namespace {
-
-Output Reshape(const Output& x, const Input& shape) {
-  return OpBuilder("Reshape").Arg(x).Arg(shape);
-}
-Output CastTo(const Output& x, DType dtype) { return OpBuilder("Cast").Arg(x).Attr("DstT", dtype); }
 
 bool KeepsDims(const GradContext& c) { return c.op().node()->attr<bool>("keep_dims"); }
 
@@ -22,7 +17,7 @@ Output Kept(const GradContext& c, const Output& value) {
 }
 
 Output SumGradientOf(const GradContext& c, const Output& dy) {
-  return OpBuilder("BroadcastTo").Arg(Kept(c, dy)).Arg(ShapeOf(c.input(0)));
+  return BroadcastTo(Kept(c, dy), ShapeOf(c.input(0)));
 }
 
 void SumGradient(GradContext& c) { c.set(0, SumGradientOf(c, c.grad())); }
@@ -38,16 +33,14 @@ void MeanGradient(GradContext& c) {
     c.set(0, SumGradientOf(c, c.grad() / factor));
     return;
   }
-  const Output in_size = OpBuilder("Size").Arg(x);
-  const Output out_size = OpBuilder("Size").Arg(c.output(0));
-  const Output factor = CastTo(FloorDiv(in_size, Maximum(out_size, 1)), x.dtype());
+  const Output factor = Cast(FloorDiv(Size(x), Maximum(Size(c.output(0)), 1)), x.dtype());
   c.set(0, SumGradientOf(c, c.grad() / factor));
 }
 
 // All elements that are the extreme share the gradient.
 void ExtremeGradient(GradContext& c) {
   const Output x = c.input(0);
-  const Output is_extreme = CastTo(Equal(x, Kept(c, c.output(0))), x.dtype());
+  const Output is_extreme = Cast(Equal(x, Kept(c, c.output(0))), x.dtype());
   const Output number = Sum(is_extreme, c.input(1), /*keep_dims=*/true);
   c.set(0, is_extreme / number * Kept(c, c.grad()));
 }
@@ -56,28 +49,19 @@ void ExtremeGradient(GradContext& c) {
 // so that zeros need no exception. To scan them, reduced dimensions come first, as one.
 void ProdGradient(GradContext& c) {
   const Output x = c.input(0);
-  Graph& graph = c.graph();
-  const Output rank = OpBuilder("Rank").Arg(x);
-  Output axes = c.input(1);
-  if (axes.dtype() != kInt32) axes = CastTo(axes, kInt32);
-  axes = Reshape(FloorMod(axes + rank, rank), {-1});
-  const Output all = OpBuilder(graph, "Range").Arg(0).Arg(rank).Arg(1);
-  const Output others = OpBuilder("ListDiff").Arg(all).Arg(axes);
-  const Output order = OpBuilder("ConcatV2").Args(std::vector<Output>{axes, others}).Arg(0);
+  const Output rank = Rank(x);
+  const Output axes = Reshape(FloorMod(Cast(c.input(1), kInt32) + rank, rank), {-1});
+  const Output others = ListDiff(Range(c.graph(), 0, rank), axes).out;
+  const Output order = Concat({axes, others}, 0);
   const Output shape = ShapeOf(x);
-  const auto sizes_at = [&](const Output& places) -> Output {
-    return OpBuilder("GatherV2").Arg(shape).Arg(places).Arg(0);
-  };
-  const Output matrix_shape = OpBuilder("Pack").Args(
-      std::vector<Output>{Prod(sizes_at(axes), 0), Prod(sizes_at(others), 0)});
-  const Output turned = OpBuilder("Transpose").Arg(x).Arg(order);
-  const Output matrix = Reshape(turned, matrix_shape);
+  const Output turned = Transpose(x, order);
+  const Output matrix =
+      Reshape(turned, Pack({Prod(Gather(shape, axes), 0), Prod(Gather(shape, others), 0)}));
   const Output before = Cumprod(matrix, 0, /*exclusive=*/true);
   const Output after = Cumprod(matrix, 0, /*exclusive=*/true, /*reverse=*/true);
-  const Output turned_others = Reshape(before * after, OpBuilder("Shape").Arg(turned).Build());
-  const Output back = OpBuilder("InvertPermutation").Arg(order);
-  const Output product_of_others = OpBuilder("Transpose").Arg(turned_others).Arg(back);
-  c.set(0, Reshape(product_of_others * Kept(c, c.grad()), shape));
+  const Output of_others = Reshape(before * after, ShapeOf(turned));
+  const Output turned_back = Transpose(of_others, InvertPermutation(order));
+  c.set(0, Reshape(turned_back * Kept(c, c.grad()), shape));
 }
 
 void EuclideanNormGradient(GradContext& c) {
@@ -100,29 +84,17 @@ void CumprodGradient(GradContext& c) {
 
 // Each gradient goes back to where its element was.
 void TopKGradient(GradContext& c) {
-  const Output x = c.input(0);
-  const Output shape = ShapeOf(x);
-  const auto last_of = [](const Output& sizes) -> Output {
-    return OpBuilder("StridedSlice")
-        .Arg(sizes)
-        .Arg({-1})
-        .Arg({0})
-        .Arg({1})
-        .Attr("shrink_axis_mask", 1)
-        .Attr("end_mask", 1);
+  const Output shape = ShapeOf(c.input(0));
+  const Output places = Cast(c.output(1), kInt32);
+  const auto last_of = [](const Output& sizes) {
+    return StridedSlice(sizes, {-1}, {0}, {1}, {.end_mask = 1, .shrink_axis_mask = 1});
   };
-  Output places = c.output(1);
-  if (places.dtype() != kInt32) places = CastTo(places, kInt32);
-  const Output columns = last_of(shape);
-  const Output k = last_of(OpBuilder("Shape").Arg(places));
   const Output size = Prod(shape, 0);
-  const Output rows = Reshape(
-      places,
-      OpBuilder("Pack").Args(std::vector<Output>{FloorDiv(size, Maximum(columns, 1)), k}).Build());
-  const Output row_starts = OpBuilder("Range").Arg(0).Arg(size).Arg(Maximum(columns, 1));
-  const Output flat = Reshape(rows + Reshape(row_starts, {-1, 1}), {-1, 1});
+  const Output columns = Maximum(last_of(shape), 1);
+  const Output rows = Reshape(places, Pack({FloorDiv(size, columns), last_of(ShapeOf(places))}));
+  const Output row_starts = Reshape(Range(c.graph(), 0, size, columns), {-1, 1});
   const Output spread =
-      OpBuilder("ScatterNd").Arg(flat).Arg(Reshape(c.grad(), {-1})).Arg(Reshape(size, {1}));
+      ScatterNd(Reshape(rows + row_starts, {-1, 1}), Reshape(c.grad(), {-1}), Reshape(size, {1}));
   c.set(0, Reshape(spread, shape));
 }
 

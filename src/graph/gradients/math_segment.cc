@@ -1,6 +1,6 @@
 // Gradients of segments.
 #include "base/strings.h"
-#include "carillon/op_builder.h"
+#include "carillon/ops/array.h"
 #include "carillon/ops/math.h"
 #include "graph/gradients/broadcast.h"
 #include "graph/gradients/math.h"
@@ -8,32 +8,13 @@
 namespace carillon {
 namespace {
 
-Output Gather(const Output& rows, const Output& ids) {
-  return OpBuilder("GatherV2").Arg(rows).Arg(ids).Arg(0);
-}
-Output ZerosLike(const Output& x) { return OpBuilder("ZerosLike").Arg(x); }
-Output OnesLike(const Output& x) { return OpBuilder("OnesLike").Arg(x); }
-Output Choose(const Output& condition, const Output& a, const Output& b) {
-  return OpBuilder("SelectV2").Arg(condition).Arg(a).Arg(b);
-}
-Output CastTo(const Output& x, DType dtype) { return OpBuilder("Cast").Arg(x).Attr("DstT", dtype); }
-
 // Rows by id; zeros where the id is negative and its row was dropped.
 Output GatherOrZero(const Output& rows, const Output& ids) {
   const Output gathered = Gather(rows, Maximum(ids, 0));
   // One bool an id, with as many trailing ones as rows have dimensions besides the first.
-  const Output trailing = OpBuilder("OnesLike")
-                              .Arg(OpBuilder("StridedSlice")
-                                       .Arg(ShapeOf(rows))
-                                       .Arg({1})
-                                       .Arg({0})
-                                       .Arg({1})
-                                       .Attr("end_mask", 1)
-                                       .Build());
-  const Output shape =
-      OpBuilder("ConcatV2").Args(std::vector<Output>{ShapeOf(ids), trailing}).Arg(0);
-  const Output kept = OpBuilder("Reshape").Arg(GreaterEqual(ids, 0)).Arg(shape);
-  return Choose(kept, gathered, ZerosLike(gathered));
+  const Output trailing = OnesLike(StridedSlice(ShapeOf(rows), {1}, {0}, {1}, {.end_mask = 1}));
+  const Output kept = Reshape(GreaterEqual(ids, 0), Concat({ShapeOf(ids), trailing}, 0));
+  return SelectV2(kept, gathered, ZerosLike(gathered));
 }
 
 void SegmentSumGradient(GradContext& c) { c.set(0, Gather(c.grad(), c.input(1))); }
@@ -41,17 +22,10 @@ void SegmentSumGradient(GradContext& c) { c.set(0, Gather(c.grad(), c.input(1)))
 void SegmentMeanGradient(GradContext& c) {
   const Output ids = c.input(1);
   // The number of rows of each segment, shaped to divide the rows.
-  const Output rank = OpBuilder("Rank").Arg(c.input(0));
-  const Output ones_shape =
-      OpBuilder("ConcatV2")
-          .Args(std::vector<Output>{ShapeOf(ids),
-                                    OpBuilder("Fill")
-                                        .Arg(OpBuilder("Reshape").Arg(rank - 1).Arg({1}).Build())
-                                        .Arg(Tensor::Scalar<int32_t>(1))})
-          .Arg(0);
-  const Output ones =
-      CastTo(OpBuilder("Fill").Arg(ones_shape).Arg(Tensor::Scalar<int32_t>(1)), c.input(0).dtype());
-  c.set(0, Gather(c.grad() / SegmentSum(ones, ids), ids));
+  const Output trailing = Fill(Reshape(Rank(c.input(0)) - 1, {1}), Tensor::Scalar<int32_t>(1));
+  const Output ones = Fill(Concat({ShapeOf(ids), trailing}, 0), Tensor::Scalar<int32_t>(1));
+  const Output counts = SegmentSum(Cast(ones, c.input(0).dtype()), ids);
+  c.set(0, Gather(c.grad() / counts, ids));
 }
 
 // Rows that are the extreme share the gradient.
@@ -59,8 +33,8 @@ void SegmentExtremeGradient(GradContext& c) {
   const Output x = c.input(0);
   const Output ids = c.input(1);
   const Output is_extreme = Equal(x, Gather(c.output(0), ids));
-  const Output number = SegmentSum(CastTo(is_extreme, x.dtype()), ids);
-  c.set(0, Choose(is_extreme, Gather(c.grad() / number, ids), ZerosLike(x)));
+  const Output number = SegmentSum(Cast(is_extreme, x.dtype()), ids);
+  c.set(0, SelectV2(is_extreme, Gather(c.grad() / number, ids), ZerosLike(x)));
 }
 
 void UnsortedSegmentSumGradient(GradContext& c) { c.set(0, GatherOrZero(c.grad(), c.input(1))); }
@@ -70,9 +44,9 @@ void UnsortedSegmentExtremeGradient(GradContext& c) {
   const Output ids = c.input(1);
   const Output extreme = Gather(c.output(0), Maximum(ids, 0));
   const Output is_extreme = Equal(x, extreme);
-  const Output number = UnsortedSegmentSum(CastTo(is_extreme, x.dtype()), ids, c.input(2));
+  const Output number = UnsortedSegmentSum(Cast(is_extreme, x.dtype()), ids, c.input(2));
   // A segment without rows has number 0, but nothing gathers from it.
-  c.set(0, Choose(is_extreme, GatherOrZero(c.grad() / number, ids), ZerosLike(x)));
+  c.set(0, SelectV2(is_extreme, GatherOrZero(c.grad() / number, ids), ZerosLike(x)));
 }
 
 // The product of the other rows: the segment's product divided by the row, or, for the only zero of
@@ -83,8 +57,8 @@ Output ProductGradient(const Output& x, const Output& ids, const Output& product
   const Output is_zero = Equal(x, 0);
   const Output places = Maximum(ids, 0);
   const Output of_others =
-      Choose(is_zero, Gather(product_without_zeros, places), Gather(product, places) / x);
-  const Output effective = Choose(Greater(number_of_zeros, 1), ZerosLike(dy), dy);
+      SelectV2(is_zero, Gather(product_without_zeros, places), Gather(product, places) / x);
+  const Output effective = SelectV2(Greater(number_of_zeros, 1), ZerosLike(dy), dy);
   return GatherOrZero(effective, ids) * of_others;
 }
 
@@ -92,8 +66,8 @@ void SegmentProdGradient(GradContext& c) {
   const Output x = c.input(0);
   const Output ids = c.input(1);
   const Output is_zero = Equal(x, 0);
-  const Output zeros = SegmentSum(CastTo(is_zero, kInt32), ids);
-  const Output without_zeros = SegmentProd(Choose(is_zero, OnesLike(x), x), ids);
+  const Output zeros = SegmentSum(Cast(is_zero, kInt32), ids);
+  const Output without_zeros = SegmentProd(SelectV2(is_zero, OnesLike(x), x), ids);
   c.set(0, ProductGradient(x, ids, c.output(0), without_zeros, zeros, c.grad()));
 }
 
@@ -101,20 +75,15 @@ void UnsortedSegmentProdGradient(GradContext& c) {
   const Output x = c.input(0);
   const Output ids = c.input(1);
   const Output is_zero = Equal(x, 0);
-  const Output zeros = UnsortedSegmentSum(CastTo(is_zero, kInt32), ids, c.input(2));
+  const Output zeros = UnsortedSegmentSum(Cast(is_zero, kInt32), ids, c.input(2));
   const Output without_zeros =
-      UnsortedSegmentProd(Choose(is_zero, OnesLike(x), x), ids, c.input(2));
+      UnsortedSegmentProd(SelectV2(is_zero, OnesLike(x), x), ids, c.input(2));
   c.set(0, ProductGradient(x, ids, c.output(0), without_zeros, zeros, c.grad()));
 }
 
 template <Output (*Grad)(const Input&, const Input&, const Input&, const Input&)>
 void SparseSegmentGradient(GradContext& c) {
-  const Output rows = OpBuilder("StridedSlice")
-                          .Arg(ShapeOf(c.input(0)))
-                          .Arg({0})
-                          .Arg({1})
-                          .Arg({1})
-                          .Attr("shrink_axis_mask", 1);
+  const Output rows = StridedSlice(ShapeOf(c.input(0)), {0}, {1}, {1}, {.shrink_axis_mask = 1});
   c.set(0, Grad(c.grad(), c.input(1), c.input(2), rows));
 }
 

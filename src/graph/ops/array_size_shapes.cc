@@ -156,8 +156,8 @@ Status ShapeTile(ShapeContext& c) {
   in = OrUnknownOfRank(in, rank);
   const std::optional<Dims> multiples = InputInts(c, 1);
   PartialShape out = PartialShape::UnknownOfRank(in.rank());
-  for (int i = 0; multiples.has_value() && i < in.rank(); ++i) {
-    int64_t multiple = (*multiples)[static_cast<size_t>(i)];
+  for (int i = 0; i < in.rank(); ++i) {
+    int64_t multiple = multiples.has_value() ? (*multiples)[static_cast<size_t>(i)] : kUnknownIndex;
     if (multiple != kUnknownIndex && multiple < 0) {
       return InvalidArgument("multiples[", i, "] should not be negative but is ", multiple);
     }

@@ -1,13 +1,13 @@
 #include "graph/passes/fusion.h"
 
 namespace carillon {
+namespace {
 
-Status FuseBias(NodeGraph* graph) {
+// Groups that end with a Relu, or with a BiasAdd.
+Status FuseGroups(NodeGraph* graph, bool relu) {
   Fusion fusion(graph);
   return fusion.Walk([&](Node* node) -> Status {
-    // The last of the group: a BiasAdd that no lone Relu follows, or the Relu.
-    const bool relu = node->op() == "Relu";
-    if (!relu && node->op() != "BiasAdd") return absl::OkStatus();
+    if (node->op() != (relu ? "Relu" : "BiasAdd")) return absl::OkStatus();
     Node* bias_add = relu ? node->input(0).node : node;
     if (bias_add->op() != "BiasAdd" || (relu && !fusion.FeedsOnly({bias_add, 0}, *node)))
       return absl::OkStatus();
@@ -34,6 +34,14 @@ Status FuseBias(NodeGraph* graph) {
     fusion.Replace(node, *fused);
     return absl::OkStatus();
   });
+}
+
+}  // namespace
+
+Status FuseBias(NodeGraph* graph) {
+  // The longer groups first: a BiasAdd comes before its Relu and would go without it.
+  CARILLON_RETURN_IF_ERROR(FuseGroups(graph, /*relu=*/true));
+  return FuseGroups(graph, /*relu=*/false);
 }
 
 }  // namespace carillon
