@@ -7,6 +7,7 @@
 
 #include "absl/strings/numbers.h"
 #include "base/strings.h"
+#include "graph/ops/families.h"
 
 namespace carillon {
 namespace {
@@ -214,7 +215,7 @@ class SpecParser {
       case AttrKind::kFunc:
         return OneOrList<FunctionRef>(attr.is_list, [&] { return FunctionRef{Quoted(), {}}; });
       case AttrKind::kTensor:
-        return OneOrList<Tensor>(true, [&]() -> Tensor { Fail("a tensor has no default"); });
+        return OneOrList<Tensor>(attr.is_list, [&] { return ParseBytes(); });
     }
     Fail("unknown attribute kind");
   }
@@ -229,6 +230,16 @@ class SpecParser {
       Expect("]");
     }
     return PartialShape(std::span<const int64_t>(dims));
+  }
+
+  // The only tensors among TensorFlow's defaults are vectors of bytes.
+  Tensor ParseBytes() {
+    std::vector<uint8_t> bytes;
+    Expect("[");
+    do bytes.push_back(static_cast<uint8_t>(std::atoi(Number().c_str())));
+    while (Accept(","));
+    Expect("]");
+    return Tensor::FromVector(bytes);
   }
 
   const std::string_view text_;
@@ -268,6 +279,19 @@ OpTable::OpTable() {
   AddStateOps(*this);
   AddTrainingOps(*this);
   AddControlFlowOps(*this);
+  AddQueueOps(*this);
+  AddAccumulatorOps(*this);
+  AddListOps(*this);
+  AddStagingOps(*this);
+  AddTableOps(*this);
+  AddStringOps(*this);
+  AddParsingOps(*this);
+  AddFileOps(*this);
+  AddImageOps(*this);
+  AddCheckpointOps(*this);
+  AddSummaryOps(*this);
+  AddFunctionOps(*this);
+  AddDatasetOps(*this);
   AddInternalOps(*this);
 }
 

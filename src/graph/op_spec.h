@@ -92,14 +92,4 @@ class OpTable {
 // The immutable table of all ops.
 const OpTable& AllOps();
 
-// One function a family, in ops/FAMILY.cc.
-void AddArrayOps(OpTable& ops);
-void AddMathOps(OpTable& ops);
-void AddNnOps(OpTable& ops);
-void AddRandomOps(OpTable& ops);
-void AddStateOps(OpTable& ops);
-void AddTrainingOps(OpTable& ops);
-void AddControlFlowOps(OpTable& ops);
-void AddInternalOps(OpTable& ops);  // names start with '_': made by passes, never by users
-
 }  // namespace carillon

@@ -1,6 +1,7 @@
 #include "kernels/kernel.h"
 
 #include "base/strings.h"
+#include "kernels/families.h"
 
 namespace carillon {
 namespace {
@@ -66,6 +67,19 @@ const KernelTable& CpuKernels() {
     AddTrainingReferenceKernels(*made);
     AddControlFlowReferenceKernels(*made);
     AddTransferReferenceKernels(*made);
+    AddQueueReferenceKernels(*made);
+    AddAccumulatorReferenceKernels(*made);
+    AddListReferenceKernels(*made);
+    AddStagingReferenceKernels(*made);
+    AddTableReferenceKernels(*made);
+    AddStringReferenceKernels(*made);
+    AddParsingReferenceKernels(*made);
+    AddFileReferenceKernels(*made);
+    AddImageReferenceKernels(*made);
+    AddCheckpointReferenceKernels(*made);
+    AddSummaryReferenceKernels(*made);
+    AddFunctionReferenceKernels(*made);
+    AddDatasetReferenceKernels(*made);
     return made;
   }();
   return *table;

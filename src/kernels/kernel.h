@@ -158,17 +158,4 @@ class KernelTable {
 // The immutable table of the CPU: the fast kernels of cpu/ before those of ref/.
 const KernelTable& CpuKernels();
 
-// One function a family; in ref/FAMILY*.cc …
-void AddArrayReferenceKernels(KernelTable& table);
-void AddMathReferenceKernels(KernelTable& table);
-void AddNnReferenceKernels(KernelTable& table);
-void AddRandomReferenceKernels(KernelTable& table);
-void AddStateReferenceKernels(KernelTable& table);
-void AddTrainingReferenceKernels(KernelTable& table);
-void AddControlFlowReferenceKernels(KernelTable& table);
-void AddTransferReferenceKernels(KernelTable& table);
-// … and in cpu/FAMILY*.cc.
-void AddMathCpuKernels(KernelTable& table);
-void AddNnCpuKernels(KernelTable& table);
-
 }  // namespace carillon

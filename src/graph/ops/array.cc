@@ -1,6 +1,7 @@
 // Specs of the ops for making, moving and reshaping tensors.
 #include "graph/op_spec.h"
 #include "graph/ops/array_shapes.h"
+#include "graph/ops/families.h"
 
 namespace carillon {
 

@@ -1,6 +1,7 @@
 // Specs of the ops for conditionals, loops, assertions.
 #include "absl/strings/str_split.h"
 #include "graph/op_spec.h"
+#include "graph/ops/families.h"
 #include "graph/shape_context.h"
 
 namespace carillon {

@@ -1,5 +1,6 @@
 // Specs of the ops for arithmetic, comparisons, reductions, matrices, segments.
 #include "graph/op_spec.h"
+#include "graph/ops/families.h"
 #include "graph/ops/math_shapes.h"
 
 namespace carillon {

@@ -1,5 +1,6 @@
 // Specs of the ops for convolutions, pooling, activations, losses, normalisation.
 #include "graph/op_spec.h"
+#include "graph/ops/families.h"
 #include "graph/ops/nn_shapes.h"
 #include "graph/shape_context.h"
 

@@ -1,5 +1,6 @@
 // Specs of the ops for random numbers.
 #include "graph/op_spec.h"
+#include "graph/ops/families.h"
 #include "graph/shape_context.h"
 
 namespace carillon {

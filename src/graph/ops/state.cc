@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "graph/op_spec.h"
+#include "graph/ops/families.h"
 #include "graph/shape_context.h"
 
 namespace carillon {

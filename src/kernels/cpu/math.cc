@@ -3,6 +3,7 @@
 #include "kernels/cpu/math.h"
 
 #include "kernels/cpu/simd_math.h"
+#include "kernels/families.h"
 #include "kernels/ref/elementwise.h"
 
 namespace carillon {

@@ -1,6 +1,7 @@
 #include "kernels/cpu/nn.h"
 
 #include "kernels/cpu/image_layout.h"
+#include "kernels/families.h"
 
 namespace carillon {
 

@@ -1,4 +1,5 @@
 // The table of the array family's kernels, and what they share.
+#include "kernels/families.h"
 #include "kernels/ref/array_kernels.h"
 #include "tensor/dispatch.h"
 

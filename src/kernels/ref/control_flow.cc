@@ -3,6 +3,7 @@
 // itself.
 #include "kernels/ref/control_flow.h"
 
+#include "kernels/families.h"
 #include "kernels/kernel.h"
 
 namespace carillon {

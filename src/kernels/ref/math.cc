@@ -1,5 +1,7 @@
 #include "kernels/ref/math.h"
 
+#include "kernels/families.h"
+
 namespace carillon {
 
 void AddMathReferenceKernels(KernelTable& table) {

@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "kernels/families.h"
+
 namespace carillon {
 
 StatusOr<Shape> ShapeFromSizes(const Tensor& sizes, int rank) {

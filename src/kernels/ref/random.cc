@@ -1,6 +1,7 @@
 // Kernels of the ops that fill a tensor from a distribution, stateful and stateless.
 #include <random>
 
+#include "kernels/families.h"
 #include "kernels/ref/array_kernels.h"
 #include "kernels/ref/random_fill.h"
 #include "kernels/ref/random_kernels.h"

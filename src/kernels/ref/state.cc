@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/parallel.h"
+#include "kernels/families.h"
 #include "kernels/ref/arithmetic.h"
 #include "kernels/ref/state_kernels.h"
 #include "tensor/dispatch.h"

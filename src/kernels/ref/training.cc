@@ -1,3 +1,4 @@
+#include "kernels/families.h"
 #include "kernels/ref/array_kernels.h"
 #include "kernels/ref/state_kernels.h"
 #include "kernels/ref/training_kernel.h"

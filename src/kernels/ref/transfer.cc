@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "kernels/families.h"
 #include "kernels/kernel.h"
 
 namespace carillon {
