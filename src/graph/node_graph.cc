@@ -206,6 +206,7 @@ Status NodeGraph::InferShapes(Node* node) {
 std::unique_ptr<NodeGraph> NodeGraph::CopySubset(const std::vector<bool>& keep,
                                                  std::vector<Node*>* copies) const {
   auto copy = std::make_unique<NodeGraph>(ops_);
+  copy->functions_ = functions_;
   std::vector<Node*> map(nodes_.size(), nullptr);
   for (const auto& node : nodes_) {
     if (node == nullptr || !keep[static_cast<size_t>(node->id())]) continue;

@@ -19,6 +19,7 @@
 
 namespace carillon {
 
+class FunctionLibrary;
 class Graph;
 class Node;
 class NodeGraph;
@@ -161,6 +162,12 @@ class NodeGraph {
   // A name that no node has: `wanted`, or wanted_1, wanted_2, …
   std::string UniqueName(std::string_view wanted) const;
 
+  // The functions that nodes may call; null when there are none. Copies of the graph share them.
+  const std::shared_ptr<FunctionLibrary>& functions() const { return functions_; }
+  void set_functions(std::shared_ptr<FunctionLibrary> functions) {
+    functions_ = std::move(functions);
+  }
+
   // The public graph that owns this one, when there is one.
   Graph* owner() const { return owner_; }
   void set_owner(Graph* owner) { owner_ = owner; }
@@ -170,6 +177,7 @@ class NodeGraph {
   std::vector<std::unique_ptr<Node>> nodes_;
   std::unordered_map<std::string, Node*> by_name_;
   mutable std::unordered_map<std::string, int> next_suffix_;
+  std::shared_ptr<FunctionLibrary> functions_;
   Graph* owner_ = nullptr;
 };
 

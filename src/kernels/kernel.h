@@ -41,6 +41,7 @@ struct KernelRequest {
   const KernelOptions& options;
   ResourceStore* session_state;  // per session: what a stateful op keeps between steps (random
                                  // generators), under its node's name
+  FunctionInstantiator* functions = nullptr;  // null where kernels cannot call functions
 
   template <typename T>
   const T& attr(std::string_view name) const {

@@ -6,8 +6,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "base/status.h"
@@ -16,6 +18,9 @@
 #include "tensor/object.h"
 
 namespace carillon {
+
+class BackgroundThreads;
+struct FunctionRef;
 
 // Resources by (container, name). Thread-safe.
 class ResourceStore {
@@ -70,6 +75,24 @@ class Rendezvous {
   virtual void ReceiveAsync(const std::string& key, Receive done) = 0;
 };
 
+// A function of the graph's library, ready to be called. Thread-safe. Owns all that it needs, so
+// that it may outlive the step, and the session, in which it was made.
+class CallableFunction {
+ public:
+  virtual ~CallableFunction() = default;
+  // Blocks until the results are there, or `cancellation` ends the call.
+  virtual Status Call(std::span<const Tensor> args, Cancellation* cancellation,
+                      std::vector<Tensor>* results) = 0;
+};
+
+// Makes functions callable, for kernels that call them (data sets map and filter with them).
+class FunctionInstantiator {
+ public:
+  virtual ~FunctionInstantiator() = default;
+  // NotFound when the library has no such function.
+  virtual StatusOr<std::shared_ptr<CallableFunction>> Instantiate(const FunctionRef& function) = 0;
+};
+
 // What one step lends to its kernels. Outlives every kernel call of the step.
 struct StepServices {
   int64_t step_id = 0;
@@ -79,6 +102,7 @@ struct StepServices {
       nullptr;  // emptied when the step ends: stacks, tensor arrays, temporary variables
   Cancellation* cancellation = nullptr;
   Rendezvous* rendezvous = nullptr;
+  BackgroundThreads* background = nullptr;  // for work that blocks
 };
 
 }  // namespace carillon

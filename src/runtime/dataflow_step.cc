@@ -76,7 +76,8 @@ void DataflowStep::Start(const StepArgs& args) {
                                  .resources = args.resources,
                                  .step_resources = &state_.resources(),
                                  .cancellation = args.cancellation,
-                                 .rendezvous = args.rendezvous});
+                                 .rendezvous = args.rendezvous,
+                                 .background = device_.background.get()});
   status_ = absl::OkStatus();
   Iteration* root = state_.root();
   for (size_t i = 0; i < program_.feeds.size(); ++i) {

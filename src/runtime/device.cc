@@ -9,7 +9,8 @@ std::shared_ptr<Device> MakeCpuDevice(const std::string& task_prefix,
   return std::make_shared<Device>(Device{.name = StrCat(task_prefix, "/device:CPU:0"),
                                          .type = "CPU",
                                          .allocator = MakePoolAllocator(memory),
-                                         .kernels = &CpuKernels()});
+                                         .kernels = &CpuKernels(),
+                                         .background = std::make_shared<BackgroundThreads>()});
 }
 
 }  // namespace carillon

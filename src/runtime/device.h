@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "base/background.h"
 #include "kernels/kernel.h"
 #include "tensor/allocator.h"
 
@@ -14,6 +15,7 @@ struct Device {
   std::string type;  // "CPU"
   std::shared_ptr<Allocator> allocator;
   const KernelTable* kernels = nullptr;
+  std::shared_ptr<BackgroundThreads> background;  // for kernels that block
 };
 
 std::shared_ptr<Device> MakeCpuDevice(const std::string& task_prefix,

@@ -48,7 +48,8 @@ class StraightLineExecutor final : public Executor {
                                 .resources = args.resources,
                                 .step_resources = &state.resources(),
                                 .cancellation = args.cancellation,
-                                .rendezvous = args.rendezvous};
+                                .rendezvous = args.rendezvous,
+                                .background = device_.background.get()};
     size_t i = 0;
     const size_t n = program_.instructions.size();
     try {

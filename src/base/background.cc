@@ -1,0 +1,53 @@
+#include "base/background.h"
+
+#include <chrono>
+#include <utility>
+
+namespace carillon {
+namespace {
+
+constexpr std::chrono::seconds kIdleTime{10};
+
+}  // namespace
+
+BackgroundThreads::~BackgroundThreads() {
+  std::unique_lock lock(mutex_);
+  closing_ = true;
+  changed_.notify_all();
+  ended_.wait(lock, [this] { return threads_ == 0; });
+}
+
+void BackgroundThreads::Start(std::function<void()> work) {
+  std::lock_guard lock(mutex_);
+  work_.push_back(std::move(work));
+  if (work_.size() <= idle_) {
+    changed_.notify_one();
+    return;
+  }
+  ++threads_;
+  std::thread([this] { Loop(); }).detach();  // the destructor waits for threads_ to become 0
+}
+
+void BackgroundThreads::Loop() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    if (work_.empty() && !closing_) {
+      ++idle_;
+      changed_.wait_for(lock, kIdleTime, [this] { return !work_.empty() || closing_; });
+      --idle_;
+    }
+    if (work_.empty()) break;
+    {
+      std::function<void()> work = std::move(work_.front());
+      work_.pop_front();
+      lock.unlock();
+      work();
+    }
+    lock.lock();
+  }
+  --threads_;
+  // Under the lock: once it is free the destructor may go on.
+  if (threads_ == 0) ended_.notify_all();
+}
+
+}  // namespace carillon

@@ -1,0 +1,43 @@
+// BackgroundThreads: threads for work that may block (files, functions of an input pipeline, waits
+// of foreign libraries), so that it never holds a thread that computes.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace carillon {
+
+// Grows by a thread whenever work finds none idle, so that work which waits for other work cannot
+// starve it; a thread that is idle for long ends.
+//
+// Invariants, under mutex_: work_ holds what was handed in and not yet begun; idle_ threads wait
+// for work, and work_.size() <= idle_ plus the threads just being started.
+class BackgroundThreads {
+ public:
+  BackgroundThreads() = default;
+  // Waits for everything that was handed in.
+  ~BackgroundThreads();
+  BackgroundThreads(const BackgroundThreads&) = delete;
+  BackgroundThreads& operator=(const BackgroundThreads&) = delete;
+
+  // `work` must not throw. Work may hand in more work.
+  void Start(std::function<void()> work);
+
+ private:
+  void Loop();
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::condition_variable ended_;
+  std::deque<std::function<void()>> work_;
+  size_t idle_ = 0;
+  size_t threads_ = 0;
+  bool closing_ = false;
+};
+
+}  // namespace carillon
