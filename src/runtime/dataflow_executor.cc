@@ -15,9 +15,16 @@ class DataflowExecutor final : public Executor {
   Status Run(const StepArgs& args, std::vector<Tensor>* fetches) override {
     std::unique_ptr<DataflowStep> step = TakeStep();
     Status status = step->Run(args, fetches);
-    std::lock_guard lock(mutex_);
-    idle_.push_back(std::move(step));
+    ReturnStep(std::move(step));
     return status;
+  }
+
+  void RunAsync(const StepArgs& args, std::vector<Tensor>* fetches, Done done) override {
+    DataflowStep* step = TakeStep().release();
+    step->RunAsync(args, fetches, [this, step, done = std::move(done)](Status status) {
+      ReturnStep(std::unique_ptr<DataflowStep>(step));
+      done(std::move(status));
+    });
   }
 
  private:
@@ -31,6 +38,11 @@ class DataflowExecutor final : public Executor {
       }
     }
     return std::make_unique<DataflowStep>(program_, plan_, device_);
+  }
+
+  void ReturnStep(std::unique_ptr<DataflowStep> step) {
+    std::lock_guard lock(mutex_);
+    idle_.push_back(std::move(step));
   }
 
   const Program& program_;

@@ -4,6 +4,7 @@
 #include <exception>
 #include <utility>
 
+#include "base/parallel.h"
 #include "base/strings.h"
 #include "base/throw.h"
 #include "tensor/buffer.h"
@@ -63,10 +64,24 @@ DataflowStep::~DataflowStep() = default;
 
 Status DataflowStep::Run(const StepArgs& args, std::vector<Tensor>* fetches) {
   Start(args);
-  Drain();
-  Status status = Finish(fetches);
-  if (!status.ok()) state_.Reset();
-  return status;
+  SetKernelThreads(args.threads);
+  Drain(/*wait=*/true);
+  return Finish(fetches);
+}
+
+void DataflowStep::RunAsync(const StepArgs& args, std::vector<Tensor>* fetches,
+                            Executor::Done done) {
+  async_fetches_ = fetches;
+  async_done_ = std::move(done);
+  Start(args);
+  Continue();
+}
+
+void DataflowStep::Continue() {
+  SetKernelThreads(args_->threads);
+  if (!Drain(/*wait=*/false)) return;
+  Status status = Finish(async_fetches_);
+  std::exchange(async_done_, nullptr)(std::move(status));
 }
 
 void DataflowStep::Start(const StepArgs& args) {
@@ -87,15 +102,16 @@ void DataflowStep::Start(const StepArgs& args) {
   for (const int node : plan_.roots) AddReady({root, node});
 }
 
-void DataflowStep::Drain() {
+bool DataflowStep::Drain(bool wait) {
   while (true) {
     if (running_async_ > 0) {
-      for (AsyncRun* run = TakeReports(/*wait=*/!HasReady()); run != nullptr;)
-        FinishKernel(std::exchange(run, run->next));
+      AsyncRun* run = TakeReports(/*idle=*/!HasReady(), wait);
+      if (run == nullptr && !HasReady()) return false;
+      while (run != nullptr) FinishKernel(std::exchange(run, run->next));
     }
     if (!HasReady()) {
       if (running_async_ > 0) continue;
-      return;
+      return true;
     }
     if (args_->cancellation->IsCancelled() && status_.ok()) [[unlikely]]
       Fail(args_->cancellation->reason());
@@ -129,7 +145,12 @@ DataflowStep::Ready DataflowStep::TakeReady() {
 }
 
 Status DataflowStep::Finish(std::vector<Tensor>* fetches) {
-  CARILLON_RETURN_IF_ERROR(status_);
+  Status status = status_.ok() ? TakeFetches(fetches) : status_;
+  if (!status.ok()) state_.Reset();
+  return status;
+}
+
+Status DataflowStep::TakeFetches(std::vector<Tensor>* fetches) {
   Iteration* root = state_.root();
   const auto value_of = [&](int slot) -> Tensor& {
     return root->values[Index(plan_.values[Index(slot)].local)];
@@ -535,12 +556,17 @@ void DataflowStep::Report(AsyncRun* run, Status status) {
   std::lock_guard lock(mutex_);
   run->next = reports_;
   reports_ = run;
-  reported_.notify_one();
+  if (std::exchange(suspended_, false)) {
+    device_.background->Start([this] { Continue(); });
+  } else {
+    reported_.notify_one();
+  }
 }
 
-DataflowStep::AsyncRun* DataflowStep::TakeReports(bool wait) {
+DataflowStep::AsyncRun* DataflowStep::TakeReports(bool idle, bool wait) {
   std::unique_lock lock(mutex_);
-  if (wait) reported_.wait(lock, [&] { return reports_ != nullptr; });
+  if (idle && wait) reported_.wait(lock, [&] { return reports_ != nullptr; });
+  suspended_ = idle && reports_ == nullptr;
   return std::exchange(reports_, nullptr);
 }
 

@@ -1,8 +1,10 @@
 // DataflowStep: runs one step of a dataflow program.
 //
 // Invariants:
-//   1. One thread, the one that called Run, runs kernels, propagates values and touches the state.
-//      Kernels that wait report back through the inbox, from any thread.
+//   1. One thread at a time runs kernels, propagates values and touches the state. Kernels that
+//      wait report back through the inbox, from any thread. While only such kernels are left, Run
+//      waits for them; a step that was started with RunAsync is suspended, and the next report has
+//      a background thread take over.
 //   2. No lock is held while a kernel runs.
 //   3. A node becomes ready once an iteration, when all it waits for has arrived, dead or alive. It
 //   is
@@ -32,6 +34,8 @@ class DataflowStep {
   ~DataflowStep();
 
   Status Run(const StepArgs& args, std::vector<Tensor>* fetches);
+  // The step may be used again, or destroyed, from inside `done`.
+  void RunAsync(const StepArgs& args, std::vector<Tensor>* fetches, Executor::Done done);
 
  private:
   using Node = DataflowPlan::Node;
@@ -55,10 +59,13 @@ class DataflowStep {
     AsyncRun* next = nullptr;
   };
 
-  // Everything that has arrived and everything that follows from it, until nothing is left to run.
-  void Drain();
+  // Everything that has arrived and everything that follows from it, until nothing is left to run:
+  // true. False when it was suspended instead, which only happens without `wait`.
+  bool Drain(bool wait);
+  void Continue();  // of RunAsync
   void Start(const StepArgs& args);
   Status Finish(std::vector<Tensor>* fetches);
+  Status TakeFetches(std::vector<Tensor>* fetches);
 
   bool HasReady() const { return next_ready_ < ready_.size() || !ready_to_wait_.empty(); }
   void AddReady(const Ready& ready);
@@ -100,7 +107,9 @@ class DataflowStep {
 
   AsyncRun* TakeAsyncRun();
   void Report(AsyncRun* run, Status status);  // from any thread
-  AsyncRun* TakeReports(bool wait);
+  // What was reported. With nothing else to do (`idle`) and no report there: waits for one, or
+  // returns null with the step suspended.
+  AsyncRun* TakeReports(bool idle, bool wait);
 
   const Program& program_;
   const DataflowPlan& plan_;
@@ -125,6 +134,9 @@ class DataflowStep {
   std::mutex mutex_;
   std::condition_variable reported_;
   AsyncRun* reports_ = nullptr;  // under mutex_
+  bool suspended_ = false;       // under mutex_
+  std::vector<Tensor>* async_fetches_ = nullptr;
+  Executor::Done async_done_;
 };
 
 }  // namespace carillon

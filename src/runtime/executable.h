@@ -30,6 +30,9 @@ class Executable {
   Status Run(const StepArgs& args, std::vector<Tensor>* fetches) {
     return executor_->Run(args, fetches);
   }
+  void RunAsync(const StepArgs& args, std::vector<Tensor>* fetches, Executor::Done done) {
+    executor_->RunAsync(args, fetches, std::move(done));
+  }
   const Program& program() const { return *program_; }
 
  private:

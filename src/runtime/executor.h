@@ -14,9 +14,10 @@
 
 namespace carillon {
 
-// What one step is given. The spans must stay valid until the step is done.
+// What one step is given. Everything must stay valid until the step is done.
 struct StepArgs {
   int64_t step_id = 0;
+  int threads = 1;  // that a kernel may use
   std::span<const Tensor> feeds;
   ResourceStore* resources = nullptr;
   CancellationSource* cancellation = nullptr;  // required
@@ -31,6 +32,11 @@ class Executor {
   virtual ~Executor() = default;
   // On success fetches->at(i) is fetch i. The vector is reused: a steady step allocates nothing.
   virtual Status Run(const StepArgs& args, std::vector<Tensor>* fetches) = 0;
+
+  // The same without holding a thread while kernels wait. `done` is called once, from any thread
+  // and maybe before this returns; until then the executor, `args` and `fetches` must live.
+  using Done = std::function<void(Status)>;
+  virtual void RunAsync(const StepArgs& args, std::vector<Tensor>* fetches, Done done) = 0;
 };
 
 // `program` and `device` must outlive the executor.

@@ -89,6 +89,8 @@ StatusOr<std::shared_ptr<Executable>> LocalSession::Find(PreparedRun& run,
     signature.feed_shapes.push_back(any_shape ? to.node->output(to.index).shape
                                               : PartialShape(feeds[i].shape()));
   }
+  std::shared_lock graph_lock(graph_mutex_);
+  SetKernelThreads(threads_);  // algorithms are timed as they will run
   CARILLON_ASSIGN_OR_RETURN(made.executable, Executable::Make(graph_, signature, device_, &state_,
                                                               MakeSpecializeOptions()));
   run.executables_.push_back(made);
@@ -121,47 +123,78 @@ void LocalSession::Leave(CancellationSource* step) {
   step_left_.notify_all();
 }
 
+uint64_t LocalSession::StartDeadline(const RunOptions& options, CancellationSource* step) {
+  if (options.timeout.count() <= 0) return 0;
+  return timer_.Add(
+      DeadlineTimer::Clock::now() + options.timeout, [step, timeout = options.timeout] {
+        step->Cancel(absl::DeadlineExceededError(
+            StrCat("the step did not end within its timeout of ", timeout.count(), " ms")));
+      });
+}
+
+StepArgs LocalSession::MakeArgs(std::span<const Tensor> feeds, CancellationSource* step) {
+  return {.step_id = next_step_.fetch_add(1, std::memory_order_relaxed),
+          .threads = threads_,
+          .feeds = feeds,
+          .resources = resources_,
+          .cancellation = step};
+}
+
+void LocalSession::FillMetadata(const StepTrace& trace, RunMetadata* metadata) const {
+  metadata->device = device_->name;
+  for (const KernelTiming& timing : trace.kernels) {
+    metadata->nodes.push_back({.node = std::string(timing.node),
+                               .op = std::string(timing.op),
+                               .kernel = std::string(timing.kernel),
+                               .start_ns = timing.start_ns,
+                               .end_ns = timing.end_ns,
+                               .output_bytes = timing.output_bytes});
+  }
+}
+
 Status LocalSession::Run(PreparedRun& run, std::span<const Tensor> feeds, const RunOptions& options,
                          std::vector<Tensor>* fetches, RunMetadata* metadata) {
   CARILLON_RETURN_IF_ERROR(CheckFeeds(run, feeds));
   CancellationSource cancellation;
   CARILLON_RETURN_IF_ERROR(Enter(&cancellation));
-  uint64_t deadline = 0;
-  if (options.timeout.count() > 0) {
-    deadline = timer_.Add(DeadlineTimer::Clock::now() + options.timeout, [&] {
-      cancellation.Cancel(absl::DeadlineExceededError(
-          StrCat("the step did not end within its timeout of ", options.timeout.count(), " ms")));
-    });
-  }
-  SetKernelThreads(threads_);
+  const uint64_t deadline = StartDeadline(options, &cancellation);
   StepTrace trace;
-  Status status;
-  StatusOr<std::shared_ptr<Executable>> executable = Find(run, feeds);
-  if (executable.ok()) {
-    status = (*executable)
-                 ->Run({.step_id = next_step_.fetch_add(1, std::memory_order_relaxed),
-                        .feeds = feeds,
-                        .resources = resources_,
-                        .cancellation = &cancellation,
-                        .trace = options.trace && metadata != nullptr ? &trace : nullptr},
-                       fetches);
-  } else {
-    status = executable.status();
+  const bool traced = options.trace && metadata != nullptr;
+  const StatusOr<std::shared_ptr<Executable>> executable = Find(run, feeds);
+  Status status = executable.status();
+  if (status.ok()) {
+    StepArgs args = MakeArgs(feeds, &cancellation);
+    if (traced) args.trace = &trace;
+    status = (*executable)->Run(args, fetches);
   }
   if (deadline != 0) timer_.Remove(deadline);
   Leave(&cancellation);
-  if (metadata != nullptr && options.trace) {
-    metadata->device = device_->name;
-    for (const KernelTiming& timing : trace.kernels) {
-      metadata->nodes.push_back({.node = std::string(timing.node),
-                                 .op = std::string(timing.op),
-                                 .kernel = std::string(timing.kernel),
-                                 .start_ns = timing.start_ns,
-                                 .end_ns = timing.end_ns,
-                                 .output_bytes = timing.output_bytes});
-    }
-  }
+  if (traced) FillMetadata(trace, metadata);
   return status;
+}
+
+void LocalSession::RunAsync(PreparedRun& run, AsyncStep* step) {
+  Status status = CheckFeeds(run, step->feeds);
+  if (status.ok()) status = Enter(&step->cancellation);
+  if (!status.ok()) return step->done(std::move(status));
+  step->deadline_ = StartDeadline(step->options, &step->cancellation);
+  const auto finish = [this, step](Status result) {
+    if (step->deadline_ != 0) timer_.Remove(step->deadline_);
+    if (step->options.trace) FillMetadata(step->trace_, &step->metadata);
+    Leave(&step->cancellation);
+    step->done(std::move(result));
+  };
+  StatusOr<std::shared_ptr<Executable>> executable = Find(run, step->feeds);
+  if (!executable.ok()) return finish(executable.status());
+  step->executable_ = *std::move(executable);
+  step->args_ = MakeArgs(step->feeds, &step->cancellation);
+  if (step->options.trace) step->args_.trace = &step->trace_;
+  step->executable_->RunAsync(step->args_, &step->fetches, finish);
+}
+
+Status LocalSession::ChangeGraph(absl::FunctionRef<Status()> change) {
+  std::unique_lock lock(graph_mutex_);
+  return change();
 }
 
 void LocalSession::Close() {

@@ -6,11 +6,13 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <shared_mutex>
 #include <string>
 #include <thread>
 #include <unordered_map>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "carillon/session.h"
 #include "runtime/cancellation.h"
 #include "runtime/deadline.h"
@@ -44,6 +46,28 @@ class PreparedRun {
   const std::vector<Node*> targets_;
   std::mutex mutex_;
   std::vector<Specialised> executables_;  // under mutex_
+};
+
+// One step that runs while its caller does something else. Made by the caller, used once, and valid
+// until `done` has been called: exactly once, from any thread.
+class AsyncStep {
+ public:
+  // Given.
+  std::vector<Tensor> feeds;
+  RunOptions options;
+  std::function<void(Status)> done;
+  // To be cancelled by anybody at any time.
+  CancellationSource cancellation;
+  // Results, once `done` is called.
+  std::vector<Tensor> fetches;
+  RunMetadata metadata;
+
+ private:
+  friend class LocalSession;
+  std::shared_ptr<Executable> executable_;
+  StepArgs args_;
+  StepTrace trace_;
+  uint64_t deadline_ = 0;
 };
 
 // A step that runs while its caller feeds and fetches piece by piece. Not thread-safe. Destroying
@@ -83,11 +107,18 @@ class LocalSession {
   Status Run(PreparedRun& run, std::span<const Tensor> feeds, const RunOptions& options,
              std::vector<Tensor>* fetches, RunMetadata* metadata);
 
+  // Starts a step and returns, as a rule before it is over. The session must live until
+  // step->done was called.
+  void RunAsync(PreparedRun& run, AsyncStep* step);
+
   // Starts a step whose feeds and fetches are exchanged in parts. It runs on a thread of its own
   // until every fetch and target is done.
   StatusOr<std::unique_ptr<StepInParts>> StartInParts(const std::vector<Endpoint>& feeds,
                                                       const std::vector<Endpoint>& fetches,
                                                       const std::vector<Node*>& targets);
+
+  // Runs `change`, which may add to the graph, while no signature is being prepared from it.
+  Status ChangeGraph(absl::FunctionRef<Status()> change);
 
   // Cancels what runs and waits for it; later runs are FailedPrecondition.
   void Close();
@@ -103,6 +134,10 @@ class LocalSession {
   friend class StepInParts;
   Status Enter(CancellationSource* step);
   void Leave(CancellationSource* step);
+  // What every run begins and ends with. 0: there is no deadline.
+  uint64_t StartDeadline(const RunOptions& options, CancellationSource* step);
+  StepArgs MakeArgs(std::span<const Tensor> feeds, CancellationSource* step);
+  void FillMetadata(const StepTrace& trace, RunMetadata* metadata) const;
 
   const NodeGraph& graph_;
   const std::shared_ptr<Device> device_;
@@ -113,6 +148,7 @@ class LocalSession {
   DeadlineTimer timer_;
   std::atomic<int64_t> next_step_{1};
 
+  std::shared_mutex graph_mutex_;  // shared while graph_ is read
   std::mutex mutex_;
   std::condition_variable step_left_;
   std::map<std::vector<int64_t>, std::shared_ptr<PreparedRun>> prepared_;  // under mutex_

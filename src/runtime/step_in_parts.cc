@@ -1,7 +1,6 @@
 #include <condition_variable>
 #include <mutex>
 
-#include "base/parallel.h"
 #include "base/strings.h"
 #include "runtime/local_session.h"
 
@@ -23,6 +22,7 @@ StatusOr<std::unique_ptr<StepInParts>> LocalSession::StartInParts(
   SpecializeOptions options = MakeSpecializeOptions();
   options.in_parts = true;
   std::unique_ptr<StepInParts> step(new StepInParts);
+  std::shared_lock graph_lock(graph_mutex_);
   CARILLON_ASSIGN_OR_RETURN(step->executable_,
                             Executable::Make(graph_, signature, device_, &state_, options));
   step->session_ = this;
@@ -36,11 +36,11 @@ StatusOr<std::unique_ptr<StepInParts>> LocalSession::StartInParts(
   running->cancellation_.Register(
       &token, [running] { running->rendezvous_.Abort(running->cancellation_.reason()); });
   const StepArgs args{.step_id = next_step_.fetch_add(1, std::memory_order_relaxed),
+                      .threads = threads_,
                       .resources = resources_,
                       .cancellation = &running->cancellation_,
                       .rendezvous = &running->rendezvous_};
   running->thread_ = std::thread([this, running, args] {
-    SetKernelThreads(threads_);
     std::vector<Tensor> none;
     const Status status = running->executable_->Run(args, &none);
     if (!status.ok()) running->rendezvous_.Abort(status);

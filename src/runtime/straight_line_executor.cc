@@ -4,6 +4,7 @@
 #include <exception>
 
 #include "absl/strings/str_join.h"
+#include "base/parallel.h"
 #include "base/strings.h"
 #include "base/throw.h"
 #include "runtime/executor.h"
@@ -37,6 +38,11 @@ class StraightLineExecutor final : public Executor {
     return status;
   }
 
+  // Nothing in a straight line waits.
+  void RunAsync(const StepArgs& args, std::vector<Tensor>* fetches, Done done) override {
+    done(Run(args, fetches));
+  }
+
  private:
   Status RunInstructions(const StepArgs& args, StepState& state) {
     for (size_t i = 0; i < program_.feeds.size(); ++i) {
@@ -50,6 +56,7 @@ class StraightLineExecutor final : public Executor {
                                 .cancellation = args.cancellation,
                                 .rendezvous = args.rendezvous,
                                 .background = device_.background.get()};
+    SetKernelThreads(args.threads);
     size_t i = 0;
     const size_t n = program_.instructions.size();
     try {
