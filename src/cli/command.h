@@ -45,5 +45,6 @@ bool ParseFlags(Flags& flags, const std::vector<std::string>& arguments, Console
 
 // The commands.
 int RunData(const std::vector<std::string>& arguments, Console& console);
+int RunServer(const std::vector<std::string>& arguments, Console& console);
 
 }  // namespace carillon

@@ -11,6 +11,7 @@ using carillon::Command;
 
 constexpr Command kCommands[] = {
     {"data", "lists, checks and previews data sets", carillon::RunData},
+    {"server", "runs steps for TensorFlow's clients and ours", carillon::RunServer},
 };
 
 constexpr char kIntroduction[] =

@@ -182,7 +182,8 @@ void LocalSession::RunAsync(PreparedRun& run, AsyncStep* step) {
     if (step->deadline_ != 0) timer_.Remove(step->deadline_);
     if (step->options.trace) FillMetadata(step->trace_, &step->metadata);
     Leave(&step->cancellation);
-    step->done(std::move(result));
+    // The caller may let go of the step, and of the session, inside.
+    std::exchange(step->done, nullptr)(std::move(result));
   };
   StatusOr<std::shared_ptr<Executable>> executable = Find(run, step->feeds);
   if (!executable.ok()) return finish(executable.status());

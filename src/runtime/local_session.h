@@ -61,6 +61,8 @@ class AsyncStep {
   // Results, once `done` is called.
   std::vector<Tensor> fetches;
   RunMetadata metadata;
+  // What ran; null when the step failed before.
+  const Executable* executable() const { return executable_.get(); }
 
  private:
   friend class LocalSession;

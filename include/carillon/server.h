@@ -1,0 +1,59 @@
+// Server: one task that runs steps for clients, TensorFlow's as well as ours.
+//
+//   carillon::Server server({.port = 2222});
+//   return server.Join();
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace carillon {
+
+struct ServerOptions {
+  // Who this task is.
+  std::string job = "local";
+  int task = 0;
+  // Where clients find it.
+  std::string bind = "127.0.0.1";  // the address to listen on
+  int port = 0;                    // 0: any free one
+  // What clients may take.
+  int64_t memory_limit_bytes = -1;  // all tensors together; -1: three quarters of the memory of
+                                    // the machine, 0: no limit
+  int64_t session_memory_limit_bytes = 0;  // tensors of one session; 0: no limit of its own
+  std::chrono::milliseconds session_idle_limit{std::chrono::hours(24)};  // 0: never closed
+  // Looking inside.
+  bool log_device_placement = false;  // say where the nodes of every session's graph are placed
+};
+
+// Starts with its construction and stops with its destruction. Owns all that it uses: several may
+// live in one process. Thread-safe.
+class Server {
+ public:
+  // Throws Error(InvalidArgument) for options that make no sense, Error(Unavailable) when the
+  // address cannot be had.
+  explicit Server(const ServerOptions& options = {});
+  ~Server();
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  // "grpc://127.0.0.1:2222": what a client's session connects to.
+  const std::string& target() const;
+  int port() const;
+
+  // Returns when Stop was called: 0, for main() to return.
+  int Join();
+  // Cancels running steps, closes the sessions and lets go of the port. Waits for that.
+  void Stop();
+
+  // For looking inside: sessions that are open, and bytes that tensors take.
+  int64_t num_sessions() const;
+  int64_t bytes_in_use() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace carillon

@@ -1,0 +1,214 @@
+#include "distributed/cluster/master.h"
+
+#include <algorithm>
+#include <random>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/logging.h"
+#include "base/strings.h"
+#include "tensor/limited_allocator.h"
+
+namespace carillon {
+namespace {
+
+// The container of resources that name none; TensorFlow's clients call it by its old name.
+constexpr const char* kDefaultContainer = "";
+constexpr const char* kDefaultContainerAlias = "localhost";
+
+std::vector<std::string> ListOf(const google::protobuf::RepeatedPtrField<std::string>& field) {
+  return {field.begin(), field.end()};
+}
+
+std::string Seconds(std::chrono::nanoseconds time) {
+  return StrCat(std::chrono::duration_cast<std::chrono::seconds>(time).count(), " s");
+}
+
+}  // namespace
+
+uint64_t RandomId() {
+  std::random_device random;
+  const uint64_t id = (uint64_t{random()} << 32) | random();
+  return id == 0 ? 1 : id;
+}
+
+Master::Master(MasterOptions options, std::shared_ptr<Device> device, MapResourceStore* resources)
+    : options_(std::move(options)),
+      device_(std::move(device)),
+      resources_(resources),
+      incarnation_(RandomId()) {
+  if (options_.session_idle_limit.count() > 0)
+    idle_watch_ = std::thread([this] { CloseIdleSessions(); });
+}
+
+Master::~Master() { Stop(); }
+
+void Master::Stop() {
+  std::map<std::string, std::shared_ptr<MasterSession>> sessions;
+  {
+    std::lock_guard lock(mutex_);
+    stopped_ = true;
+    sessions.swap(sessions_);
+  }
+  stopping_.notify_all();
+  if (idle_watch_.joinable()) idle_watch_.join();
+  for (auto& [handle, session] : sessions) session->Close();
+}
+
+StatusOr<std::shared_ptr<MasterSession>> Master::Find(const std::string& handle) const {
+  std::lock_guard lock(mutex_);
+  const auto found = sessions_.find(handle);
+  if (found == sessions_.end()) {
+    return absl::AbortedError(StrCat("session '", handle,
+                                     "' is not known here: it was closed or reset, or the server "
+                                     "was restarted since"));
+  }
+  return found->second;
+}
+
+std::shared_ptr<MasterSession> Master::Take(const std::string& handle) {
+  std::lock_guard lock(mutex_);
+  const auto found = sessions_.find(handle);
+  if (found == sessions_.end()) return nullptr;
+  std::shared_ptr<MasterSession> session = std::move(found->second);
+  sessions_.erase(found);
+  return session;
+}
+
+Status Master::CreateSession(const tensorflow::CreateSessionRequest& request,
+                             tensorflow::CreateSessionResponse* response) {
+  MasterSessionOptions options{
+      .config = request.config(),
+      .device = std::make_shared<Device>(*device_),
+      .resources = request.config().isolate_session_state() ? nullptr : resources_,
+      .log_placement = options_.log_placement || request.config().log_device_placement()};
+  options.device->allocator =
+      MakeLimitedAllocator(device_->allocator, options_.session_memory_bytes);
+  auto session = std::make_shared<MasterSession>(
+      absl::StrCat(absl::Hex(RandomId(), absl::kZeroPad16)), std::move(options));
+  CARILLON_ASSIGN_OR_RETURN(const int64_t version, session->Create(request.graph_def()));
+  response->set_session_handle(session->handle());
+  response->set_graph_version(version);
+  std::lock_guard lock(mutex_);
+  if (stopped_) return absl::UnavailableError("the server is stopping");
+  sessions_.emplace(session->handle(), std::move(session));
+  return absl::OkStatus();
+}
+
+Status Master::ExtendSession(const tensorflow::ExtendSessionRequest& request,
+                             tensorflow::ExtendSessionResponse* response) {
+  CARILLON_ASSIGN_OR_RETURN(const auto session, Find(request.session_handle()));
+  CARILLON_ASSIGN_OR_RETURN(const int64_t version,
+                            session->Extend(request.graph_def(), request.current_graph_version()));
+  response->set_new_graph_version(version);
+  return absl::OkStatus();
+}
+
+Status Master::PartialRunSetup(const tensorflow::PartialRunSetupRequest& request,
+                               tensorflow::PartialRunSetupResponse* response) {
+  CARILLON_ASSIGN_OR_RETURN(const auto session, Find(request.session_handle()));
+  CARILLON_ASSIGN_OR_RETURN(
+      *response->mutable_partial_run_handle(),
+      session->SetUpPartialRun(ListOf(request.feed()), ListOf(request.fetch()),
+                               ListOf(request.target())));
+  return absl::OkStatus();
+}
+
+Status Master::MakeCallable(const tensorflow::MakeCallableRequest& request,
+                            tensorflow::MakeCallableResponse* response) {
+  CARILLON_ASSIGN_OR_RETURN(const auto session, Find(request.session_handle()));
+  CARILLON_ASSIGN_OR_RETURN(const int64_t handle, session->MakeCallable(request.options()));
+  response->set_handle(handle);
+  return absl::OkStatus();
+}
+
+Status Master::ReleaseCallable(const tensorflow::ReleaseCallableRequest& request) {
+  CARILLON_ASSIGN_OR_RETURN(const auto session, Find(request.session_handle()));
+  return session->ReleaseCallable(request.handle());
+}
+
+Status Master::ListDevices(const tensorflow::ListDevicesRequest& request,
+                           tensorflow::ListDevicesResponse* response) {
+  if (!request.session_handle().empty())
+    CARILLON_RETURN_IF_ERROR(Find(request.session_handle()).status());
+  tensorflow::DeviceAttributes* device = response->add_local_device();
+  device->set_name(device_->name);
+  device->set_device_type(device_->type);
+  device->set_memory_limit(options_.session_memory_bytes);
+  device->set_incarnation(incarnation_);
+  return absl::OkStatus();
+}
+
+Status Master::CloseSession(const tensorflow::CloseSessionRequest& request) {
+  CARILLON_RETURN_IF_ERROR(Find(request.session_handle()).status());
+  if (const auto session = Take(request.session_handle())) session->Close();
+  return absl::OkStatus();
+}
+
+Status Master::Reset(const tensorflow::ResetRequest& request) {
+  std::map<std::string, std::shared_ptr<MasterSession>> sessions;
+  {
+    std::lock_guard lock(mutex_);
+    sessions.swap(sessions_);
+  }
+  for (auto& [handle, session] : sessions) session->Close();
+  if (request.container().empty()) resources_->Clear(kDefaultContainer);
+  for (const std::string& container : request.container())
+    resources_->Clear(container == kDefaultContainerAlias ? kDefaultContainer : container);
+  LogInfo("reset: ", sessions.size(), " sessions closed, ",
+          request.container().empty() ? "the default container" : "the containers named",
+          " cleared");
+  return absl::OkStatus();
+}
+
+void Master::RunStep(std::shared_ptr<StepCall> call) {
+  StatusOr<std::shared_ptr<MasterSession>> session = Find(call->request.session_handle);
+  if (!session.ok()) return call->done({.status = session.status()});
+  (*session)->RunStep(std::move(call));
+}
+
+void Master::RunCallable(std::shared_ptr<CallableCall> call) {
+  StatusOr<std::shared_ptr<MasterSession>> session = Find(call->request.session_handle);
+  if (!session.ok()) return call->done(session.status(), {});
+  (*session)->RunCallable(std::move(call));
+}
+
+void Master::Abandon(const std::string& session_handle) {
+  const std::shared_ptr<MasterSession> session = Take(session_handle);
+  if (session == nullptr) return;
+  LogInfo("session ", session_handle, ": its client went away in the middle of a step; closed");
+  session->Close();
+}
+
+std::shared_ptr<Allocator> Master::AllocatorOf(const std::string& session_handle) {
+  const StatusOr<std::shared_ptr<MasterSession>> session = Find(session_handle);
+  return session.ok() ? (*session)->allocator() : device_->allocator;
+}
+
+size_t Master::num_sessions() const {
+  std::lock_guard lock(mutex_);
+  return sessions_.size();
+}
+
+void Master::CloseIdleSessions() {
+  const auto period = std::clamp<std::chrono::milliseconds>(
+      options_.session_idle_limit / 4, std::chrono::milliseconds(10), std::chrono::minutes(1));
+  std::unique_lock lock(mutex_);
+  while (!stopping_.wait_for(lock, period, [this] { return stopped_; })) {
+    std::vector<std::shared_ptr<MasterSession>> idle;
+    for (const auto& [handle, session] : sessions_) {
+      if (session->IdleTime() > options_.session_idle_limit) idle.push_back(session);
+    }
+    for (const auto& session : idle) sessions_.erase(session->handle());
+    lock.unlock();
+    for (const auto& session : idle) {
+      LogInfo("session ", session->handle(), ": idle for more than ",
+              Seconds(options_.session_idle_limit), "; closed");
+      session->Close();
+    }
+    idle.clear();
+    lock.lock();
+  }
+}
+
+}  // namespace carillon

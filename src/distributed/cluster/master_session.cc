@@ -1,0 +1,300 @@
+#include "distributed/cluster/master_session.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/background.h"
+#include "base/logging.h"
+#include "base/strings.h"
+#include "graph/graph_def.h"
+
+namespace carillon {
+namespace {
+
+SessionOptions LocalOptions(const tensorflow::ConfigProto& config) {
+  return {.allow_soft_placement = config.allow_soft_placement(),
+          .threads = std::clamp(config.intra_op_parallelism_threads(), 0, 1024)};
+}
+
+int64_t NowNs() { return MasterSession::Clock::now().time_since_epoch().count(); }
+
+// A serialized RunMetadata, empty when nothing was asked for.
+std::string MetadataOf(const AsyncStep& step, const tensorflow::RunOptions& options) {
+  tensorflow::RunMetadata metadata;
+  if (step.options.trace)
+    metadata.mutable_step_stats()->ParseFromString(step.metadata.SerializeStepStats());
+  if (options.output_partition_graphs() && step.executable() != nullptr)
+    ExportGraphDef(*step.executable()->program().graph, metadata.add_partition_graphs());
+  return metadata.SerializeAsString();
+}
+
+}  // namespace
+
+// Invariant: `step` is used by one call at a time, under mutex.
+struct MasterSession::PartialRunState {
+  std::mutex mutex;
+  std::vector<std::string> feeds, fetches;
+  std::unique_ptr<StepInParts> step;
+  std::set<std::string> open;  // fetches still to come: with the last one the run is over
+};
+
+MasterSession::MasterSession(std::string handle, MasterSessionOptions options)
+    : handle_(std::move(handle)),
+      options_(std::move(options)),
+      local_(graph_, options_.device,
+             options_.resources != nullptr ? options_.resources : &own_resources_,
+             LocalOptions(options_.config)),
+      last_used_ns_(NowNs()) {}
+
+void MasterSession::Begin() { running_.fetch_add(1, std::memory_order_relaxed); }
+
+void MasterSession::End() {
+  last_used_ns_.store(NowNs(), std::memory_order_relaxed);
+  running_.fetch_sub(1, std::memory_order_release);
+}
+
+std::chrono::nanoseconds MasterSession::IdleTime() const {
+  if (running_.load(std::memory_order_acquire) > 0) return std::chrono::nanoseconds(0);
+  return std::chrono::nanoseconds(NowNs() - last_used_ns_.load(std::memory_order_relaxed));
+}
+
+StatusOr<int64_t> MasterSession::Create(const tensorflow::GraphDef& graph_def) {
+  return Extend(graph_def, 0);
+}
+
+StatusOr<int64_t> MasterSession::Extend(const tensorflow::GraphDef& graph_def,
+                                        int64_t expected_version) {
+  std::lock_guard lock(mutex_);
+  if (expected_version != version_) {
+    return absl::AbortedError(StrCat("the client extends version ", expected_version,
+                                     " of the graph, but the session is at version ", version_));
+  }
+  const int first = graph_.num_nodes();
+  Begin();
+  const Status status =
+      local_.ChangeGraph([&] { return ImportGraphDef(graph_def, /*prefix=*/"", &graph_); });
+  End();
+  CARILLON_RETURN_IF_ERROR(status);
+  if (options_.log_placement) LogPlacement(first);
+  return ++version_;
+}
+
+void MasterSession::LogPlacement(int first_node) const {
+  for (int i = first_node; i < graph_.num_nodes(); ++i) {
+    const Node& node = *graph_.nodes()[static_cast<size_t>(i)];
+    LogInfo("placed ", node.Describe(), " on ", options_.device->name,
+            node.device().empty() ? "" : StrCat(", asked for '", node.device(), "'"));
+  }
+}
+
+StatusOr<Endpoint> MasterSession::FindValue(const std::string& name, std::string_view role) const {
+  StatusOr<Endpoint> found = FindEndpoint(graph_, name);
+  if (!found.ok())
+    return absl::NotFoundError(StrCat("the ", role, " '", name, "' is not in the graph"));
+  return found;
+}
+
+StatusOr<std::vector<Endpoint>> MasterSession::FindValues(const std::vector<std::string>& names,
+                                                          std::string_view role) const {
+  std::vector<Endpoint> values;
+  for (const std::string& name : names) {
+    CARILLON_ASSIGN_OR_RETURN(const Endpoint value, FindValue(name, role));
+    values.push_back(value);
+  }
+  return values;
+}
+
+StatusOr<std::vector<Node*>> MasterSession::FindTargets(
+    const std::vector<std::string>& names) const {
+  std::vector<Node*> targets;
+  for (const std::string& name : names) {
+    Node* node = graph_.Find(name);
+    if (node == nullptr)
+      return absl::NotFoundError(StrCat("the target '", name, "' is not in the graph"));
+    targets.push_back(node);
+  }
+  return targets;
+}
+
+StatusOr<std::shared_ptr<PreparedRun>> MasterSession::Prepare(ByName names) {
+  std::lock_guard lock(mutex_);
+  if (const auto found = prepared_.find(names); found != prepared_.end()) return found->second;
+  CARILLON_ASSIGN_OR_RETURN(const auto feeds, FindValues(names.feeds, "feed"));
+  CARILLON_ASSIGN_OR_RETURN(const auto fetches, FindValues(names.fetches, "fetch"));
+  CARILLON_ASSIGN_OR_RETURN(const auto targets, FindTargets(names.targets));
+  CARILLON_ASSIGN_OR_RETURN(auto run, local_.Prepare(feeds, fetches, targets));
+  prepared_.emplace(std::move(names), run);
+  return run;
+}
+
+RunOptions MasterSession::OptionsOf(const tensorflow::RunOptions& options) const {
+  const int64_t timeout = options.timeout_in_ms() > 0 ? options.timeout_in_ms()
+                                                      : options_.config.operation_timeout_in_ms();
+  constexpr int64_t kLongest = int64_t{1} << 40;  // no overflow when the clock is added
+  return {.timeout = std::chrono::milliseconds(std::clamp<int64_t>(timeout, 0, kLongest)),
+          .trace = options.trace_level() > tensorflow::RunOptions::NO_TRACE};
+}
+
+void MasterSession::RunStep(std::shared_ptr<StepCall> call) {
+  Begin();
+  call->session_ = shared_from_this();
+  if (!call->request.partial_run_handle.empty()) {
+    StepReply reply;
+    ContinuePartialRun(*call, &reply);
+    End();
+    return call->done(std::move(reply));
+  }
+  const StepRequest& request = call->request;
+  ByName names{{}, request.fetches, request.targets};
+  names.feeds.reserve(request.feeds.size());
+  AsyncStep& step = call->step_;
+  for (const auto& [name, tensor] : request.feeds) {
+    names.feeds.push_back(name);
+    step.feeds.push_back(tensor);
+  }
+  step.options = OptionsOf(request.options);
+  step.done = [this, call](Status status) {
+    StepReply reply{.status = std::move(status)};
+    if (reply.status.ok()) {
+      for (size_t i = 0; i < call->request.fetches.size(); ++i)
+        reply.tensors.emplace_back(call->request.fetches[i], std::move(call->step_.fetches[i]));
+      reply.metadata = MetadataOf(call->step_, call->request.options);
+    }
+    End();
+    const std::shared_ptr<MasterSession> session = std::move(call->session_);
+    call->done(std::move(reply));
+  };
+  StatusOr<std::shared_ptr<PreparedRun>> run = Prepare(std::move(names));
+  if (!run.ok()) return std::exchange(step.done, nullptr)(run.status());
+  local_.RunAsync(**run, &step);
+}
+
+StatusOr<std::string> MasterSession::SetUpPartialRun(const std::vector<std::string>& feeds,
+                                                     const std::vector<std::string>& fetches,
+                                                     const std::vector<std::string>& targets) {
+  auto state = std::make_shared<PartialRunState>();
+  std::lock_guard lock(mutex_);
+  CARILLON_ASSIGN_OR_RETURN(const auto feed_points, FindValues(feeds, "feed"));
+  CARILLON_ASSIGN_OR_RETURN(const auto fetch_points, FindValues(fetches, "fetch"));
+  CARILLON_ASSIGN_OR_RETURN(const auto target_nodes, FindTargets(targets));
+  CARILLON_ASSIGN_OR_RETURN(state->step,
+                            local_.StartInParts(feed_points, fetch_points, target_nodes));
+  state->feeds = feeds;
+  state->fetches = fetches;
+  state->open.insert(fetches.begin(), fetches.end());
+  const std::string handle = StrCat(handle_, "/", next_handle_++);
+  partial_runs_.emplace(handle, std::move(state));
+  return handle;
+}
+
+void MasterSession::ContinuePartialRun(StepCall& call, StepReply* reply) {
+  const StepRequest& request = call.request;
+  std::shared_ptr<PartialRunState> state;
+  {
+    std::lock_guard lock(mutex_);
+    const auto found = partial_runs_.find(request.partial_run_handle);
+    if (found == partial_runs_.end()) {
+      reply->status = InvalidArgument("there is no partial run '", request.partial_run_handle,
+                                      "': it was never set up, or it is over");
+      return;
+    }
+    state = found->second;
+  }
+  std::lock_guard lock(state->mutex);
+  const auto position = [&](const std::vector<std::string>& names, const std::string& name,
+                            size_t* place) {
+    const auto found = std::ranges::find(names, name);
+    if (found == names.end()) {
+      reply->status = InvalidArgument("'", name, "' was not named when the partial run was set up");
+      return false;
+    }
+    *place = static_cast<size_t>(found - names.begin());
+    return true;
+  };
+  std::vector<std::pair<size_t, Tensor>> feeds;
+  std::vector<size_t> fetches;
+  for (const auto& [name, value] : request.feeds) {
+    if (!position(state->feeds, name, &feeds.emplace_back(0, value).first)) return;
+  }
+  for (const std::string& name : request.fetches) {
+    if (!position(state->fetches, name, &fetches.emplace_back())) return;
+  }
+  std::vector<Tensor> results;
+  reply->status = state->step->Exchange(feeds, fetches, &results);
+  if (reply->status.ok()) {
+    for (size_t i = 0; i < results.size(); ++i) {
+      state->open.erase(request.fetches[i]);
+      reply->tensors.emplace_back(request.fetches[i], std::move(results[i]));
+    }
+  }
+  if (!reply->status.ok() || state->open.empty()) {
+    std::lock_guard session_lock(mutex_);
+    partial_runs_.erase(request.partial_run_handle);
+  }
+}
+
+StatusOr<int64_t> MasterSession::MakeCallable(const tensorflow::CallableOptions& options) {
+  if (options.tensor_connection_size() > 0)
+    return Unimplemented("callables with tensor connections are not supported");
+  ByName names{{options.feed().begin(), options.feed().end()},
+               {options.fetch().begin(), options.fetch().end()},
+               {options.target().begin(), options.target().end()}};
+  CARILLON_ASSIGN_OR_RETURN(auto run, Prepare(std::move(names)));
+  std::lock_guard lock(mutex_);
+  const int64_t handle = next_handle_++;
+  callables_.emplace(handle, CallableState{std::move(run), options.run_options()});
+  return handle;
+}
+
+void MasterSession::RunCallable(std::shared_ptr<CallableCall> call) {
+  CallableState callable;
+  {
+    std::lock_guard lock(mutex_);
+    const auto found = callables_.find(call->request.handle);
+    if (found != callables_.end()) callable = found->second;
+  }
+  if (callable.run == nullptr) {
+    return call->done(InvalidArgument("there is no callable ", call->request.handle,
+                                      ": it was never made, or it was released"),
+                      {});
+  }
+  Begin();
+  call->session_ = shared_from_this();
+  AsyncStep& step = call->step_;
+  step.feeds = std::move(call->request.feeds);
+  step.options = OptionsOf(callable.options);
+  step.done = [this, call, options = callable.options](Status status) {
+    CallableReply reply;
+    if (status.ok()) {
+      reply.metadata = MetadataOf(call->step_, options);
+      reply.fetches = std::move(call->step_.fetches);
+    }
+    End();
+    const std::shared_ptr<MasterSession> session = std::move(call->session_);
+    call->done(std::move(status), std::move(reply));
+  };
+  local_.RunAsync(*callable.run, &step);
+}
+
+Status MasterSession::ReleaseCallable(int64_t handle) {
+  std::lock_guard lock(mutex_);
+  if (callables_.erase(handle) == 0)
+    return InvalidArgument("there is no callable ", handle, ": it was never made, or was released");
+  return absl::OkStatus();
+}
+
+void MasterSession::Close() {
+  local_.Close();
+  std::map<std::string, std::shared_ptr<PartialRunState>> partial_runs;
+  {
+    std::lock_guard lock(mutex_);
+    partial_runs.swap(partial_runs_);
+  }
+  // A call that waits for a fetch ends with the step, which Close has cancelled.
+  for (auto& [handle, state] : partial_runs) {
+    std::lock_guard lock(state->mutex);
+    state->step.reset();
+  }
+}
+
+}  // namespace carillon

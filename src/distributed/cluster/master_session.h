@@ -1,0 +1,129 @@
+// MasterSession: one client's graph and the steps that it runs.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "distributed/cluster/step_messages.h"
+#include "graph/node_graph.h"
+#include "proto/graph.pb.h"
+#include "runtime/local_session.h"
+
+namespace carillon {
+
+class MasterSession;
+
+// One step that a client asked for. Made by who received the request; alive until `done` was
+// called (exactly once, from any thread).
+class StepCall {
+ public:
+  StepRequest request;
+  std::function<void(StepReply)> done;
+
+  // The client is gone, or its patience is.
+  void Cancel(Status reason) { step_.cancellation.Cancel(std::move(reason)); }
+
+ private:
+  friend class MasterSession;
+  AsyncStep step_;
+  std::shared_ptr<MasterSession> session_;  // for as long as the step runs
+};
+
+// A step through a callable: feeds and fetches by position.
+class CallableCall {
+ public:
+  CallableRequest request;
+  std::function<void(Status, CallableReply)> done;
+  void Cancel(Status reason) { step_.cancellation.Cancel(std::move(reason)); }
+
+ private:
+  friend class MasterSession;
+  AsyncStep step_;
+  std::shared_ptr<MasterSession> session_;
+};
+
+struct MasterSessionOptions {
+  tensorflow::ConfigProto config;
+  std::shared_ptr<Device> device;      // its allocator is the session's share
+  ResourceStore* resources = nullptr;  // those of the server; null: the session has its own
+  bool log_placement = false;
+};
+
+// Thread-safe. Invariants, under mutex_: the maps hold what was prepared and not released;
+// version_ counts the extensions that succeeded.
+class MasterSession : public std::enable_shared_from_this<MasterSession> {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  MasterSession(std::string handle, MasterSessionOptions options);
+
+  const std::string& handle() const { return handle_; }
+  const std::shared_ptr<Allocator>& allocator() const { return options_.device->allocator; }
+
+  // Adds nodes; all or nothing. Aborted when the client's idea of the graph is not ours.
+  StatusOr<int64_t> Extend(const tensorflow::GraphDef& graph_def, int64_t expected_version);
+  StatusOr<int64_t> Create(const tensorflow::GraphDef& graph_def);
+
+  void RunStep(std::shared_ptr<StepCall> call);
+
+  StatusOr<std::string> SetUpPartialRun(const std::vector<std::string>& feeds,
+                                        const std::vector<std::string>& fetches,
+                                        const std::vector<std::string>& targets);
+
+  StatusOr<int64_t> MakeCallable(const tensorflow::CallableOptions& options);
+  void RunCallable(std::shared_ptr<CallableCall> call);
+  Status ReleaseCallable(int64_t handle);
+
+  // Cancels what runs and waits for it.
+  void Close();
+
+  // How long nothing has run; zero while something does.
+  std::chrono::nanoseconds IdleTime() const;
+  bool log_placement() const { return options_.log_placement; }
+
+ private:
+  struct ByName {
+    std::vector<std::string> feeds, fetches, targets;
+    auto operator<=>(const ByName&) const = default;
+  };
+  struct PartialRunState;
+  struct CallableState {
+    std::shared_ptr<PreparedRun> run;
+    tensorflow::RunOptions options;
+  };
+
+  StatusOr<std::shared_ptr<PreparedRun>> Prepare(ByName names);
+  StatusOr<Endpoint> FindValue(const std::string& name, std::string_view role) const;
+  StatusOr<std::vector<Endpoint>> FindValues(const std::vector<std::string>& names,
+                                             std::string_view role) const;
+  StatusOr<std::vector<Node*>> FindTargets(const std::vector<std::string>& names) const;
+  RunOptions OptionsOf(const tensorflow::RunOptions& options) const;
+  void ContinuePartialRun(StepCall& call, StepReply* reply);
+  void LogPlacement(int first_node) const;
+  // Around everything that runs on behalf of the client.
+  void Begin();
+  void End();
+
+  const std::string handle_;
+  const MasterSessionOptions options_;
+  NodeGraph graph_;
+  MapResourceStore own_resources_;
+  LocalSession local_;
+
+  std::mutex mutex_;
+  int64_t version_ = 0;
+  std::map<ByName, std::shared_ptr<PreparedRun>> prepared_;
+  std::map<std::string, std::shared_ptr<PartialRunState>> partial_runs_;
+  std::map<int64_t, CallableState> callables_;
+  int64_t next_handle_ = 1;
+
+  std::atomic<int> running_{0};
+  std::atomic<int64_t> last_used_ns_;
+};
+
+}  // namespace carillon

@@ -1,0 +1,64 @@
+// The messages of a step, RunStep and RunCallable, read and written without needless copies of
+// their tensors. The other calls of the master service are small and use the generated classes.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "base/status.h"
+#include "carillon/tensor.h"
+#include "proto/config.pb.h"
+#include "tensor/tensor_wire.h"
+
+namespace carillon {
+
+using NamedTensor = std::pair<std::string, Tensor>;
+
+struct StepRequest {
+  std::string session_handle;
+  std::vector<NamedTensor> feeds;
+  std::vector<std::string> fetches;
+  std::vector<std::string> targets;
+  tensorflow::RunOptions options;
+  std::string partial_run_handle;
+  bool store_errors_in_response_body = false;
+};
+
+struct StepReply {
+  Status status;                     // goes into the body when the client asked for that
+  std::vector<NamedTensor> tensors;  // each under the name by which it was asked for
+  std::string metadata;              // a serialized tensorflow.RunMetadata
+};
+
+struct CallableRequest {
+  std::string session_handle;
+  int64_t handle = 0;
+  std::vector<Tensor> feeds;
+};
+
+struct CallableReply {
+  std::vector<Tensor> fetches;
+  std::string metadata;
+};
+
+// Where the tensors of a session's requests go; asked when the first tensor comes.
+using AllocatorOfSession =
+    absl::FunctionRef<std::shared_ptr<Allocator>(const std::string& session_handle)>;
+using CodedInput = google::protobuf::io::CodedInputStream;
+
+// InvalidArgument when the bytes are no such message.
+Status ReadStepRequest(CodedInput* in, AllocatorOfSession allocator_of, StepRequest* request);
+Status ReadStepReply(CodedInput* in, StepReply* reply);
+Status ReadCallableRequest(CodedInput* in, AllocatorOfSession allocator_of,
+                           CallableRequest* request);
+Status ReadCallableReply(CodedInput* in, CallableReply* reply);
+
+MessagePieces WriteStepRequest(const StepRequest& request);
+MessagePieces WriteStepReply(const StepReply& reply);
+MessagePieces WriteCallableRequest(const CallableRequest& request);
+MessagePieces WriteCallableReply(const CallableReply& reply);
+
+}  // namespace carillon

@@ -1,0 +1,33 @@
+// The gRPC end of a server.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "distributed/cluster/master.h"
+
+namespace carillon {
+
+struct GrpcServerOptions {
+  std::string bind = "127.0.0.1";
+  int port = 0;  // 0: any free one
+};
+
+class GrpcServer {
+ public:
+  // `master` must outlive the server. Throws Error(Unavailable) when the address cannot be had.
+  GrpcServer(Master* master, const GrpcServerOptions& options);
+  ~GrpcServer();
+
+  int port() const;
+  const std::string& address() const;  // "host:port"
+
+  // Ends what is running and lets go of the port. May be called again.
+  void Stop();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace carillon

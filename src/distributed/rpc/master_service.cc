@@ -1,0 +1,171 @@
+#include "distributed/rpc/master_service.h"
+
+#include <google/protobuf/io/coded_stream.h>
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/support/proto_buffer_reader.h>
+
+#include "base/strings.h"
+#include "distributed/rpc/conversions.h"
+#include "proto/master.grpc.pb.h"
+
+namespace carillon {
+namespace {
+
+using grpc::ByteBuffer;
+using grpc::CallbackServerContext;
+using grpc::ServerUnaryReactor;
+using tensorflow::MasterService;
+
+// A client whose deadline has passed goes on; one whose call broke off before is gone.
+bool ClientIsGone(const CallbackServerContext& context) {
+  return context.deadline() > std::chrono::system_clock::now();
+}
+
+Status CancelledByClient() {
+  return absl::CancelledError("the client cancelled the call, its deadline passed, or it is gone");
+}
+
+// One RunStep or RunCallable. Lives until gRPC is done with it and the step is: `Call` is held by
+// both.
+template <typename Call>
+class StepReactor : public ServerUnaryReactor {
+ public:
+  StepReactor(Master* master, BackgroundThreads* threads, CallbackServerContext* context,
+              const ByteBuffer* request, ByteBuffer* response)
+      : master_(master),
+        threads_(threads),
+        context_(context),
+        request_(request),
+        response_(response) {}
+
+  void OnCancel() override {
+    call_->Cancel(CancelledByClient());
+    client_gone_ = ClientIsGone(*context_);
+  }
+
+  void OnDone() override {
+    if (client_gone_) {
+      threads_->Start(
+          [master = master_, handle = call_->request.session_handle] { master->Abandon(handle); });
+    }
+    delete this;
+  }
+
+ protected:
+  // Reads the request with `read`, from memory that gRPC gives back right away.
+  template <typename Read>
+  Status Parse(Read read) {
+    ByteBuffer buffer = *request_;
+    grpc::ProtoBufferReader stream(&buffer);
+    google::protobuf::io::CodedInputStream in(&stream);
+    in.PushLimit(static_cast<int>(buffer.Length()));
+    CARILLON_RETURN_IF_ERROR(FromGrpcStatus(stream.status()));
+    return read(
+        &in, [this](const std::string& handle) { return master_->AllocatorOf(handle); },
+        &call_->request);
+  }
+
+  void Reply(const MessagePieces& pieces) {
+    *response_ = ToByteBuffer(pieces);
+    Finish(grpc::Status::OK);
+  }
+
+  Master* const master_;
+  BackgroundThreads* const threads_;
+  CallbackServerContext* const context_;
+  const ByteBuffer* const request_;
+  ByteBuffer* const response_;
+  const std::shared_ptr<Call> call_ = std::make_shared<Call>();
+  bool client_gone_ = false;
+};
+
+class RunStepReactor final : public StepReactor<StepCall> {
+ public:
+  using StepReactor::StepReactor;
+
+  void Start() {
+    call_->done = [this](StepReply reply) {
+      if (!reply.status.ok() && !call_->request.store_errors_in_response_body)
+        return Finish(ToGrpcStatus(reply.status));
+      Reply(WriteStepReply(reply));
+    };
+    if (Status status = Parse(ReadStepRequest); !status.ok())
+      return call_->done({.status = std::move(status)});
+    master_->RunStep(call_);
+  }
+};
+
+class RunCallableReactor final : public StepReactor<CallableCall> {
+ public:
+  using StepReactor::StepReactor;
+
+  void Start() {
+    call_->done = [this](Status status, CallableReply reply) {
+      if (!status.ok()) return Finish(ToGrpcStatus(status));
+      Reply(WriteCallableReply(reply));
+    };
+    if (Status status = Parse(ReadCallableRequest); !status.ok())
+      return call_->done(std::move(status), {});
+    master_->RunCallable(call_);
+  }
+};
+
+using RawService = MasterService::WithRawCallbackMethod_RunStep<
+    MasterService::WithRawCallbackMethod_RunCallable<MasterService::CallbackService>>;
+
+class Service final : public RawService {
+ public:
+  Service(Master* master, BackgroundThreads* threads) : master_(master), threads_(threads) {}
+
+  ServerUnaryReactor* RunStep(CallbackServerContext* context, const ByteBuffer* request,
+                              ByteBuffer* response) override {
+    return StartStep<RunStepReactor>(context, request, response);
+  }
+  ServerUnaryReactor* RunCallable(CallbackServerContext* context, const ByteBuffer* request,
+                                  ByteBuffer* response) override {
+    return StartStep<RunCallableReactor>(context, request, response);
+  }
+
+#define CARILLON_MASTER_CALL(name, ...)                                                       \
+  ServerUnaryReactor* name(CallbackServerContext* context,                                    \
+                           const tensorflow::name##Request* request,                          \
+                           tensorflow::name##Response* response) override {                   \
+    return Answer(context, [this, request, response] { return master_->name(__VA_ARGS__); }); \
+  }
+  CARILLON_MASTER_CALL(CreateSession, *request, response)
+  CARILLON_MASTER_CALL(ExtendSession, *request, response)
+  CARILLON_MASTER_CALL(PartialRunSetup, *request, response)
+  CARILLON_MASTER_CALL(MakeCallable, *request, response)
+  CARILLON_MASTER_CALL(ReleaseCallable, *request)
+  CARILLON_MASTER_CALL(ListDevices, *request, response)
+  CARILLON_MASTER_CALL(CloseSession, *request)
+  CARILLON_MASTER_CALL(Reset, *request)
+#undef CARILLON_MASTER_CALL
+
+ private:
+  template <typename Reactor>
+  ServerUnaryReactor* StartStep(CallbackServerContext* context, const ByteBuffer* request,
+                                ByteBuffer* response) {
+    auto* reactor = new Reactor(master_, threads_, context, request, response);
+    threads_->Start([reactor] { reactor->Start(); });
+    return reactor;
+  }
+
+  ServerUnaryReactor* Answer(CallbackServerContext* context, std::function<Status()> answer) {
+    ServerUnaryReactor* reactor = context->DefaultReactor();
+    threads_->Start(
+        [reactor, answer = std::move(answer)] { reactor->Finish(ToGrpcStatus(answer())); });
+    return reactor;
+  }
+
+  Master* const master_;
+  BackgroundThreads* const threads_;
+};
+
+}  // namespace
+
+std::unique_ptr<grpc::Service> MakeMasterService(Master* master, BackgroundThreads* threads) {
+  return std::make_unique<Service>(master, threads);
+}
+
+}  // namespace carillon

@@ -1,0 +1,82 @@
+#include "tensor/limited_allocator.h"
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+namespace carillon {
+namespace {
+
+// Invariants, under mutex_: stats_ counts what Allocate returned and Free has not seen; once
+// retired_, the last Free deletes the allocator.
+class LimitedAllocator final : public Allocator {
+ public:
+  LimitedAllocator(std::shared_ptr<Allocator> parent, int64_t limit_bytes)
+      : parent_(std::move(parent)), limit_bytes_(limit_bytes) {}
+
+  void* Allocate(size_t bytes) override {
+    const auto wanted = static_cast<int64_t>(bytes);
+    {
+      std::lock_guard lock(mutex_);
+      if (wanted < 0 || (limit_bytes_ > 0 && wanted > limit_bytes_ - stats_.bytes_in_use))
+        return nullptr;
+      stats_.bytes_in_use += wanted;
+      stats_.peak_bytes = std::max(stats_.peak_bytes, stats_.bytes_in_use);
+      ++stats_.allocations;
+      ++outstanding_;
+    }
+    void* memory = parent_->Allocate(bytes);
+    if (memory == nullptr) {
+      std::lock_guard lock(mutex_);
+      stats_.bytes_in_use -= wanted;
+      --stats_.allocations;
+      --outstanding_;
+    }
+    return memory;
+  }
+
+  void Free(void* memory, size_t bytes) override {
+    parent_->Free(memory, bytes);
+    bool last;
+    {
+      std::lock_guard lock(mutex_);
+      stats_.bytes_in_use -= static_cast<int64_t>(bytes);
+      --outstanding_;
+      last = retired_ && outstanding_ == 0;
+    }
+    if (last) delete this;
+  }
+
+  AllocatorStats stats() const override {
+    std::lock_guard lock(mutex_);
+    return stats_;
+  }
+
+  void Retire() {
+    bool last;
+    {
+      std::lock_guard lock(mutex_);
+      retired_ = true;
+      last = outstanding_ == 0;
+    }
+    if (last) delete this;
+  }
+
+ private:
+  const std::shared_ptr<Allocator> parent_;
+  const int64_t limit_bytes_;
+  mutable std::mutex mutex_;
+  AllocatorStats stats_;
+  int64_t outstanding_ = 0;
+  bool retired_ = false;
+};
+
+}  // namespace
+
+std::shared_ptr<Allocator> MakeLimitedAllocator(std::shared_ptr<Allocator> parent,
+                                                int64_t limit_bytes) {
+  return {new LimitedAllocator(std::move(parent), limit_bytes),
+          [](Allocator* share) { static_cast<LimitedAllocator*>(share)->Retire(); }};
+}
+
+}  // namespace carillon

@@ -1,0 +1,84 @@
+#include "tensor/tensor_wire.h"
+
+#include <google/protobuf/io/coded_stream.h>
+#include <gtest/gtest.h>
+
+#include "proto/master.pb.h"
+#include "tensor/tensor_proto.h"
+
+namespace carillon {
+namespace {
+
+using google::protobuf::io::CodedInputStream;
+
+StatusOr<Tensor> Read(const std::string& bytes) {
+  CodedInputStream in(reinterpret_cast<const uint8_t*>(bytes.data()),
+                      static_cast<int>(bytes.size()));
+  return ReadTensor(&in, static_cast<int>(bytes.size()), HostAllocator());
+}
+
+Tensor Counting(int64_t n) {
+  Tensor tensor(kFloat, Shape{n});
+  for (int64_t i = 0; i < n; ++i) tensor.mutable_data<float>()[i] = static_cast<float>(i);
+  return tensor;
+}
+
+TEST(TensorWire, ReadsWhatTheCodecWrites) {
+  const Tensor tensors[] = {Counting(10'000), Tensor::Scalar<int64_t>(-7),
+                            Tensor::FromVector<std::string>({"a", "", "\xff"}), Counting(0),
+                            Tensor::FromVector(std::vector<uint8_t>{1, 2, 3})};
+  for (const Tensor& tensor : tensors) {
+    tensorflow::TensorProto proto;
+    TensorToProto(tensor, &proto);
+    StatusOr<Tensor> read = Read(proto.SerializeAsString());
+    ASSERT_TRUE(read.ok()) << read.status();
+    EXPECT_EQ(read->ToString(100), tensor.ToString(100));
+  }
+}
+
+TEST(TensorWire, ReadsTypedValuesAndAnyOrder) {
+  tensorflow::TensorProto proto;
+  proto.set_dtype(tensorflow::DT_FLOAT);
+  proto.mutable_tensor_shape()->add_dim()->set_size(4);
+  proto.add_float_val(1.5f);
+  EXPECT_EQ(Read(proto.SerializeAsString())->data<float>()[3], 1.5f);
+  tensorflow::TensorProto dtype, rest;
+  dtype.set_dtype(tensorflow::DT_FLOAT);
+  rest = proto;
+  rest.clear_dtype();
+  EXPECT_EQ(Read(rest.SerializeAsString() + dtype.SerializeAsString())->data<float>()[0], 1.5f);
+}
+
+TEST(TensorWire, RefusesSizesThatDoNotFit) {
+  tensorflow::TensorProto proto;
+  TensorToProto(Counting(8), &proto);
+  proto.mutable_tensor_shape()->mutable_dim(0)->set_size(int64_t{1} << 60);
+  EXPECT_EQ(Read(proto.SerializeAsString()).status().code(), absl::StatusCode::kInvalidArgument);
+  TensorToProto(Counting(8), &proto);
+  std::string bytes = proto.SerializeAsString();
+  for (size_t n = 1; n < bytes.size(); ++n)
+    EXPECT_FALSE(Read(bytes.substr(0, n)).ok() && n > 12) << n;
+}
+
+TEST(MessagePieces, AreTheMessage) {
+  const Tensor large = Counting(5'000), small = Counting(3);
+  MessagePieces pieces;
+  pieces.AddNamedTensor(1, "large:0", large);
+  pieces.AddNamedTensor(1, "small:0", small);
+  pieces.AddInt(3, 5);
+  pieces.AddString(4, "oh");
+  EXPECT_EQ(pieces.size(), pieces.Flatten().size());
+  tensorflow::RunStepResponse response;
+  ASSERT_TRUE(response.ParseFromString(pieces.Flatten()));
+  EXPECT_EQ(response.status_code(), 5);
+  EXPECT_EQ(response.status_error_message(), "oh");
+  ASSERT_EQ(response.tensor_size(), 2);
+  EXPECT_EQ(response.tensor(0).name(), "large:0");
+  EXPECT_EQ(TensorFromProto(response.tensor(0).tensor())->ToString(5000), large.ToString(5000));
+  EXPECT_EQ(TensorFromProto(response.tensor(1).tensor())->ToString(), small.ToString());
+  // The large one travels in its own memory.
+  EXPECT_EQ(pieces.pieces()[1].tensor.raw_data(), large.raw_data());
+}
+
+}  // namespace
+}  // namespace carillon
