@@ -7,6 +7,7 @@
 #include "base/throw.h"
 #include "graph/frames.h"
 #include "graph/node_check.h"
+#include "graph/node_mark.h"
 #include "graph/shape_context.h"
 #include "graph/value_inference.h"
 
@@ -197,7 +198,8 @@ Status NodeGraph::InferShapes(Node* node) {
     const Status thrown = CatchAsStatus([&] { status = node->spec().shape_fn(context); });
     if (!thrown.ok()) status = thrown;
     if (!status.ok())
-      return Annotate(status, StrCat("node ", node->Describe(), ": ", DescribeInputs(*node)));
+      return Status(status.code(), StrCat("node ", node->Describe(), ": ", DescribeInputs(*node),
+                                          status.message(), NodeMark(*node)));
   }
   InferPartialValue(*node);
   return absl::OkStatus();

@@ -6,6 +6,7 @@
 #include "base/logging.h"
 #include "base/parallel.h"
 #include "base/strings.h"
+#include "graph/node_mark.h"
 
 namespace carillon {
 
@@ -54,16 +55,14 @@ Status LocalSession::CheckFeeds(const PreparedRun& run, std::span<const Tensor> 
     const Endpoint& to = run.feeds_[i];
     const OutputInfo& wanted = to.node->output(to.index);
     if (feeds[i].dtype() != wanted.dtype) {
-      return InvalidArgument("'", to.node->name(), ":", to.index, "' takes ",
-                             DTypeName(wanted.dtype), " but is fed ",
-                             feeds[i].has_value() ? DTypeName(feeds[i].dtype()) : "nothing",
-                             "\n\t [[{{node ", to.node->name(), "}}]]");
+      return InvalidArgument(
+          "'", to.node->name(), ":", to.index, "' takes ", DTypeName(wanted.dtype), " but is fed ",
+          feeds[i].has_value() ? DTypeName(feeds[i].dtype()) : "nothing", NodeMark(*to.node));
     }
     if (!wanted.shape.IsCompatibleWith(feeds[i].shape())) {
       return InvalidArgument("'", to.node->name(), ":", to.index, "' has shape ",
                              wanted.shape.ToString(), " and cannot be fed a tensor of shape ",
-                             feeds[i].shape().ToString(), "\n\t [[{{node ", to.node->name(),
-                             "}}]]");
+                             feeds[i].shape().ToString(), NodeMark(*to.node));
     }
   }
   return absl::OkStatus();

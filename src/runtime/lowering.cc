@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "base/strings.h"
 #include "graph/frames.h"
+#include "graph/node_mark.h"
 #include "runtime/memory_plan.h"
 
 namespace carillon {
@@ -152,8 +153,9 @@ class Lowering {
     KernelResult kernel =
         device_.kernels->Make(request, &instruction->kernel_name, options_.log_choice);
     if (!kernel.ok()) {
-      return Annotate(kernel.status(), StrCat("node ", node->Describe(), " on ", device_.name,
-                                              ", inputs ", DescribeValues(inputs), ": "));
+      return Status(kernel.status().code(), StrCat("node ", node->Describe(), " on ", device_.name,
+                                                   ", inputs ", DescribeValues(inputs), ": ",
+                                                   kernel.status().message(), NodeMark(*node)));
     }
     instruction->kernel = *std::move(kernel);
     return absl::OkStatus();

@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "graph/device_name.h"
+#include "graph/node_mark.h"
 
 namespace carillon {
 namespace {
@@ -34,8 +35,8 @@ Status PlaceOn(const NodeGraph& graph, const Device& device, bool allow_soft_pla
       return InvalidArgument("node ", node->Describe(), " asks for device '", node->device(),
                              "', but there is only '", device.name,
                              "'; allow_soft_placement lets it run there if only the device type or "
-                             "number differs\n\t [[{{node ",
-                             node->name(), "}}]]");
+                             "number differs",
+                             NodeMark(*node));
     }
   }
   return absl::OkStatus();

@@ -7,6 +7,7 @@
 #include "base/parallel.h"
 #include "base/strings.h"
 #include "base/throw.h"
+#include "graph/node_mark.h"
 #include "runtime/executor.h"
 #include "runtime/step.h"
 
@@ -149,8 +150,8 @@ Status DescribeKernelError(const Status& status, const Instruction& instruction,
                   ? std::string("(none)")
                   : StrCat(DTypeName(input->dtype()), input->shape().ToString()));
   }
-  return Status(status.code(), StrCat(status.message(), "\n\t [[{{node ", instruction.node->name(),
-                                      "}}]] op ", instruction.node->op(), " on ", device.name,
+  return Status(status.code(), StrCat(status.message(), NodeMark(*instruction.node), " op ",
+                                      instruction.node->op(), " on ", device.name,
                                       frame.num_inputs == 0 ? "" : StrCat(", inputs ", inputs)));
 }
 

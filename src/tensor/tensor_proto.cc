@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <google/protobuf/io/coded_stream.h>
+#include <string_view>
 #include <vector>
 
 #include "proto/tensor.pb.h"
@@ -60,6 +62,31 @@ Status FillFromList(const tensorflow::TensorProto& proto, Tensor* tensor) {
   return absl::OkStatus();
 }
 
+// Strings as TensorFlow's C++ client packs them: all lengths as varints, then all bytes.
+Status FillFromLengthsAndBytes(std::string_view content, Tensor* tensor) {
+  google::protobuf::io::CodedInputStream in(reinterpret_cast<const uint8_t*>(content.data()),
+                                            static_cast<int>(content.size()));
+  std::vector<uint32_t> lengths(static_cast<size_t>(tensor->num_elements()));
+  uint64_t total = 0;
+  for (uint32_t& length : lengths) {
+    if (!in.ReadVarint32(&length)) return InvalidArgument("a string tensor is cut off");
+    total += length;
+  }
+  const auto start = static_cast<size_t>(in.CurrentPosition());
+  if (total != content.size() - start) {
+    return InvalidArgument("a string tensor of shape ", tensor->shape().ToString(), " has ",
+                           content.size() - start, " bytes of text, but its lengths add up to ",
+                           total);
+  }
+  content.remove_prefix(start);
+  std::string* text = tensor->mutable_data<std::string>();
+  for (const uint32_t length : lengths) {
+    *text++ = std::string(content.substr(0, length));
+    content.remove_prefix(length);
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 StatusOr<PartialShape> PartialShapeFromProto(const tensorflow::TensorShapeProto& proto) {
@@ -98,12 +125,20 @@ StatusOr<Tensor> TensorFromProto(const tensorflow::TensorProto& proto, Allocator
   }
   const size_t bytes = static_cast<size_t>(shape.num_elements()) * DTypeSize(dtype);
   const std::string& content = proto.tensor_content();
-  if (!content.empty() && (!IsPlainData(dtype) || content.size() != bytes)) {
+  if (!content.empty() && IsPlainData(dtype) && content.size() != bytes) {
     return InvalidArgument("a ", DTypeName(dtype), " tensor proto of shape ", shape.ToString(),
                            " has ", content.size(), " bytes of content");
   }
+  if (!content.empty() && dtype == DType::kString &&
+      content.size() < static_cast<size_t>(shape.num_elements())) {
+    return InvalidArgument("a string tensor of shape ", shape.ToString(), " is cut off");
+  }
   Tensor tensor = Tensor::TryAllocate(dtype, shape, allocator);
   if (!tensor.has_value()) return ResourceExhausted("no memory for a tensor of ", bytes, " bytes");
+  if (!content.empty() && dtype == DType::kString) {
+    CARILLON_RETURN_IF_ERROR(FillFromLengthsAndBytes(content, &tensor));
+    return tensor;
+  }
   if (!content.empty()) {
     if (dtype == DType::kBool) {  // any byte but 0 and 1 would be undefined behaviour as a bool
       std::ranges::transform(content, tensor.mutable_data<bool>(), [](char c) { return c != 0; });

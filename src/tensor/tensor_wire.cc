@@ -108,7 +108,8 @@ StatusOr<Tensor> ReadTensor(CodedInputStream* in, int bytes, Allocator* allocato
           return Malformed();
         }
         in->PopLimit(inner);
-      } else if (field == TensorProto::kTensorContentFieldNumber && delimited) {
+      } else if (field == TensorProto::kTensorContentFieldNumber && delimited &&
+                 header.dtype() != tensorflow::DT_STRING) {
         CARILLON_ASSIGN_OR_RETURN(Tensor tensor, ReadContent(in, header, allocator));
         // Nothing else may follow: a second content, or values besides.
         if (in->BytesUntilLimit() != 0) return Malformed();

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Holds Carillon against TensorFlow, op by op: values, error codes, static shapes, gradients, op specs and message descriptors.
+"""Holds Carillon against TensorFlow, op by op: values, error codes, static shapes, gradients, steps on our server driven by
+TensorFlow's own client, op specs and message descriptors.
 
 Cases are generated from the tables in cases/*.py with a fixed seed. TensorFlow (pinned in requirements.txt) is installed into build/venv
 on the first run; with CARILLON_PYTHON=/path/to/python that interpreter is used instead. Ends with a table; exit code 1 on any failure.
@@ -22,7 +23,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-CHECKS = ["values", "gradients", "own_gradients", "specs", "descriptors"]
+CHECKS = ["values", "gradients", "own_gradients", "served", "specs", "descriptors"]
 
 
 def parse_arguments():
@@ -99,10 +100,10 @@ def main():
         outcome.add_specs(*specs.check(program))
     if "descriptors" in checks and everything:
         outcome.add_descriptors(descriptors.check(ROOT / "src"))
-    of_cases = [check for check in checks if check in ("values", "gradients", "own_gradients")]
+    of_cases = [check for check in checks if check in ("values", "gradients", "own_gradients", "served")]
     if of_cases:
         settings = dict(program=program, seed=arguments.seed, checks=of_cases, only=arguments.case)
-        for result in pool.run(chosen, arguments.jobs, settings):
+        for result in pool.run(chosen, arguments.jobs, arguments.build / "bin/carillon", settings):
             outcome.add(result)
     if everything and "values" in checks:
         outcome.add_coverage(specs.our_specs(program), descriptions, notation.left_out)

@@ -1,4 +1,5 @@
 #include "base/strings.h"
+#include "graph/node_mark.h"
 #include "graph/passes/pass.h"
 
 namespace carillon {
@@ -21,6 +22,7 @@ Status ReadReferences(NodeGraph* graph) {
       // Each consumer reads for itself, when its own control inputs have run.
       AttrMap attrs;
       attrs.emplace("T", AttrValue(from.node->output(from.index).dtype));
+      attrs.emplace(kStandsForAttr, AttrValue(node->name()));
       CARILLON_ASSIGN_OR_RETURN(
           Node * read, graph->Add({.name = graph->UniqueName(StrCat(node->name(), "/_read_", i)),
                                    .op = "_ReadRef",

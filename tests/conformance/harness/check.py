@@ -6,9 +6,9 @@ import dataclasses
 import numpy as np
 import tensorflow as tf
 
-from harness import cases, compare, engine, notation, oracle
+from harness import cases, compare, engine, notation, oracle, served
 
-CHECKS = ("values", "gradients", "own_gradients")
+CHECKS = ("values", "gradients", "own_gradients", "served")
 
 
 @dataclasses.dataclass
@@ -133,13 +133,30 @@ def _honesty(case, outcome):
     return None
 
 
-def _items(case, checks, result):
-    """What to ask the engine for a case. TensorFlow is asked here."""
+def _check_served(case, server, graph, built, theirs, result, scaled=False):
+    """The same runs on our server, through TensorFlow's client: values, codes and the node that an error names."""
+    result.counts["served"] += 1
+    ours = served.evaluate(server, graph, built.runs)
+    if isinstance(ours, str):
+        problems = [ours]
+    else:
+        problems = compare.codes(theirs, ours) + compare.nodes(theirs, ours)
+        if not problems and not theirs.code:
+            problems = compare.runs([run.fetches for run in built.runs], theirs, ours, case.description, scaled)
+    if problems:
+        text = "\n".join(f"  {p}" for p in problems) + "\n" + _reproduction(case)
+        result.failures.append(Failure("served", case.name, _size(case), text))
+
+
+def _items(case, checks, server, result):
+    """What to ask the engine for a case. TensorFlow is asked here, and so is the server."""
     graph, theirs = oracle.evaluate(case)
     complaint = _honesty(case, theirs)
     if complaint:
         result.failures.append(Failure("description", case.name, _size(case), f"{complaint}\n{_reproduction(case)}"))
         return
+    if "served" in checks and graph is not None:
+        _check_served(case, server, graph, case.built, theirs, result)
     if "values" in checks:
         variants = [] if theirs.code else case.variants
         their_variants = [oracle.shapes_of_variant(variant) for variant in variants]
@@ -147,6 +164,8 @@ def _items(case, checks, result):
         yield _Item(case, "plain", engine.Request(case.built, plain=True), _judge_values(case, theirs, []))
     d = case.description
     wanted = [check for check in ("gradients", "own_gradients") if check in checks and check in d.checks]
+    if "served" in checks and "gradients" in d.checks:
+        wanted.append("served")
     if theirs.code or case.mode not in ("plain", "empty") or not wanted or not (d.gradient or d.program):
         return
     try:
@@ -156,6 +175,8 @@ def _items(case, checks, result):
         return
     if gradient is None:
         return
+    if "served" in wanted:
+        _check_served(case, server, graph, gradient.backward, gradient.outcome, result, scaled=True)
     if "gradients" in wanted:
         yield _Item(case, "gradients", engine.Request(gradient.backward), _judge_gradient(case, gradient))
         yield _Item(case, "plain", engine.Request(gradient.backward, plain=True), _judge_gradient(case, gradient))
@@ -164,13 +185,13 @@ def _items(case, checks, result):
         yield _Item(case, "own_gradients", engine.Request(gradient.forward, gradients=names), _judge_own_gradient(case, gradient))
 
 
-def check(description, program, seed, checks, only=None, note=lambda case: None):
+def check(description, program, server, seed, checks, only=None, note=lambda case: None):
     """The result of all cases of a description. `note` is told of each case before TensorFlow is."""
     result = Result(description.family, description.name, description.ops)
     items = []
     for case in cases.make_cases(description, seed, only):
         note(case.name)
-        items += _items(case, checks, result)
+        items += _items(case, checks, server, result)
     seen = set()  # what fails alike with the fast and the plain kernels is told once
     for item, answer in zip(items, engine.evaluate(program, [item.request for item in items])):
         result.counts[item.check] += 1

@@ -73,6 +73,13 @@ def codes(theirs, ours):
     return [f"TensorFlow says {words(theirs)}\n    we say {words(ours)}"]
 
 
+def nodes(theirs, ours):
+    """Where TensorFlow's client finds the op that failed, it must find the same one in our error."""
+    if theirs.code and theirs.node and theirs.node != ours.node:
+        return [f"TensorFlow's error is of node {theirs.node!r}, ours of {ours.node!r}: {ours.message}"]
+    return []
+
+
 def runs(names, theirs, ours, description, scaled=False):
     if [len(run) for run in theirs.runs] != [len(run) for run in ours.runs]:
         return [f"TensorFlow gives {[len(run) for run in theirs.runs]} tensors in its runs, we give {[len(run) for run in ours.runs]}"]

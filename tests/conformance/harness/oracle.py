@@ -22,6 +22,7 @@ class Outcome:
     message: str = ""
     runs: list = dataclasses.field(default_factory=list)  # a list of arrays each; None for a gradient that does not exist
     shapes: list = dataclasses.field(default_factory=list)  # lists of sizes, -1 where unknown; None for an unknown rank
+    node: str | None = None  # that the error names, as TensorFlow's client understands it
 
 
 def _config():
@@ -35,9 +36,9 @@ def _config():
 CONFIG = _config()
 
 
-def _error(error):
+def to_outcome(error):
     if isinstance(error, tf.errors.OpError):
-        return Outcome(error.error_code, error.message)
+        return Outcome(error.error_code, error.message, node=error.node_def.name if error.node_def else None)
     return Outcome(INVALID_ARGUMENT, str(error))  # the importer's errors arrive as ValueError
 
 
@@ -61,10 +62,10 @@ def import_graph(built):
     return graph
 
 
-def run_all(graph, runs):
+def run_all(graph, runs, target="", config=CONFIG):
     """Runs one after the other in a new session; the arrays of each."""
     results = []
-    with tf1.Session(graph=graph, config=CONFIG) as session:
+    with tf1.Session(target, graph=graph, config=config) as session:
         for run in runs:
             fetched, _ = session.run([run.fetches, run.targets], run.feeds)
             results.append([as_array(value, graph.get_tensor_by_name(name).dtype.base_dtype) for name, value in zip(run.fetches, fetched)])
@@ -120,7 +121,7 @@ def evaluate(case):
     except (tf.errors.OpError, ValueError) as error:
         if case.built is None:
             raise
-        return graph, _error(error)
+        return graph, to_outcome(error)
 
 
 def shapes_of_variant(built):

@@ -6,32 +6,34 @@ import os
 import tempfile
 import traceback
 
-from harness import check
+from harness import check, served
 
 # Workers are forked after TensorFlow is imported (which takes seconds) and before it has started any thread.
 _context = multiprocessing.get_context("fork")
 
 
-def _work(connection, log, descriptions, arguments):
+def _work(connection, log, descriptions, tool, arguments):
     os.dup2(log, 2)  # TensorFlow's and the kernels' chatter
     os.dup2(log, 1)
+    server = served.Server(tool)
     while True:
         index = connection.recv()
         if index is None:
+            server.stop()
             return
         try:
-            result = check.check(descriptions[index], note=lambda case: connection.send(("at", case)), **arguments)
+            result = check.check(descriptions[index], server=server, note=lambda case: connection.send(("at", case)), **arguments)
         except Exception:
             result = traceback.format_exc()
         connection.send(("done", result))
 
 
 class _Worker:
-    def __init__(self, descriptions, arguments):
+    def __init__(self, descriptions, tool, arguments):
         self.descriptions = descriptions
         self.log = tempfile.TemporaryFile()
         self.connection, child = _context.Pipe()
-        self.process = _context.Process(target=_work, args=(child, self.log.fileno(), descriptions, arguments), daemon=True)
+        self.process = _context.Process(target=_work, args=(child, self.log.fileno(), descriptions, tool, arguments), daemon=True)
         self.process.start()
         child.close()
         self.index = None
@@ -60,14 +62,14 @@ class _Worker:
         return self.failed(value) if isinstance(value, str) else value
 
 
-def run(descriptions, jobs, arguments):
-    """Yields the result of each description, as they come."""
+def run(descriptions, jobs, tool, arguments):
+    """Yields the result of each description, as they come. `tool`: the carillon program, for the servers."""
     waiting = list(reversed(range(len(descriptions))))
     workers = []
 
     def employ():
         while waiting and len(workers) < jobs:
-            workers.append(_Worker(descriptions, arguments))
+            workers.append(_Worker(descriptions, tool, arguments))
             workers[-1].start(waiting.pop())
 
     employ()

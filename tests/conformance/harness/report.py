@@ -68,12 +68,12 @@ class Report:
                 rows[family].update(result.counts)
         for family, row in rows.items():
             row.update({"ops": len(ops[family]), "failing ops": len(failing[family])})
-        columns = ["ops", "values", "gradients", "own_gradients", "plain", "failing ops", "failures"]
+        columns = ["ops", "values", "gradients", "own_gradients", "plain", "served", "failing ops", "failures"]
         if rows:
             total = rows.pop("total")
-            print(f"\n{'family':<14}" + "".join(f"{column:>15}" for column in columns))
+            print(f"\n{'family':<14}" + "".join(f"{column:>14}" for column in columns))
             for family, row in [*sorted(rows.items()), ("total", total)]:
-                print(f"{family:<14}" + "".join(f"{row[column]:>15}" for column in columns))
+                print(f"{family:<14}" + "".join(f"{row[column]:>14}" for column in columns))
             if failing["total"]:
                 print(_wrap("failing: ", failing["total"]))
         for note in self.notes:
