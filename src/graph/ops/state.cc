@@ -135,12 +135,13 @@ Status ResourceGatherShape(ShapeContext& c) {
     return InvalidArgument("batch_dims ", batch_dims, " is too large for a variable of shape ",
                            variable.ToString(), " and indices of shape ", indices.ToString());
   }
-  if (variable.has_rank() && indices.has_rank()) {
-    for (int i = 0; i < batch_dims; ++i) {
-      CARILLON_RETURN_IF_ERROR(MergeDim(variable.dim(i), indices.dim(i)).status());
-    }
+  if (!variable.has_rank() || !indices.has_rank()) return ShapeUnknown(c);
+  PartialShape batched = indices;  // what either knows of the batch
+  for (int i = 0; i < batch_dims; ++i) {
+    CARILLON_ASSIGN_OR_RETURN(const int64_t dim, MergeDim(variable.dim(i), indices.dim(i)));
+    batched.set_dim(i, dim);
   }
-  c.set_output(0, Join(indices, variable, static_cast<int>(batch_dims) + 1));
+  c.set_output(0, Join(batched, variable, static_cast<int>(batch_dims) + 1));
   return absl::OkStatus();
 }
 

@@ -33,7 +33,7 @@ struct FtrlFormula {
       : shrinkage(with_shrinkage ? C(2) * C(h[3]) : C(0)), power(-C(h[kPower])) {
     const C lr = C(h[0]);
     gradient_scale = flags.multiply_linear_by_lr ? lr : C(1);
-    accum_scale = flags.multiply_linear_by_lr ? C(1) : C(1) / lr;
+    accum_divisor = flags.multiply_linear_by_lr ? C(1) : lr;
     l1 = C(h[1]) * gradient_scale;
     l2 = C(2) * C(h[2]) * gradient_scale;
   }
@@ -44,8 +44,8 @@ struct FtrlFormula {
     const bool square_root = power == C(0.5);
     const C now = square_root ? std::sqrt(sum) : std::pow(sum, power);
     const C before = square_root ? std::sqrt(accum) : std::pow(accum, power);
-    linear += shrunk * gradient_scale - (now - before) * accum_scale * var;
-    const C quadratic = now * accum_scale + l2;
+    linear += shrunk * gradient_scale - (now - before) / accum_divisor * var;
+    const C quadratic = now / accum_divisor + l2;
     var = std::abs(linear) > l1 ? (std::copysign(l1, linear) - linear) / quadratic : C(0);
     accum = sum;
   }
@@ -53,7 +53,7 @@ struct FtrlFormula {
   C shrinkage, power;
   // The linear term may be kept multiplied by the learning rate; both sides of the formula are
   // then.
-  C gradient_scale, accum_scale, l1, l2;
+  C gradient_scale, accum_divisor, l1, l2;
 };
 
 template <typename C>

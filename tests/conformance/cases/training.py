@@ -17,19 +17,19 @@ def indices(c):
 
 
 def update(name, inputs, slots=None, hyper=None, attrs=None, bad=(), halves=HALVES, sparse_halves=None, dense=True, sparse=True,
-           references=True):
+           references=True, variable=usual):
     """`inputs`: the op's, in order, where "grad" or "delta" stands for the gradient (of sparse forms: "grad", and the indices behind it).
-    `slots`: their domains. `hyper`: the ranges of the hyperparameters. `bad`: hyperparameters that TensorFlow
+    `variable`: its domain. `slots`: theirs. `hyper`: the ranges of the hyperparameters. `bad`: hyperparameters that TensorFlow
     refuses in sparse forms."""
     slots, hyper = slots or {}, hyper or {}
     for kind in [ref] * references + [resource]:
         for is_sparse in [False] * dense + [True] * sparse:
             prefix = ("Resource" if kind is resource else "") + ("Sparse" if is_sparse else "")
-            _describe(prefix + "Apply" + name, kind, is_sparse, inputs, slots, hyper, attrs or {}, bad,
+            _describe(prefix + "Apply" + name, kind, is_sparse, inputs, variable, slots, hyper, attrs or {}, bad,
                       sparse_halves if is_sparse and sparse_halves else halves)
 
 
-def _describe(name, kind, is_sparse, order, slots, hyper, attrs, bad, halves):
+def _describe(name, kind, is_sparse, order, variable, slots, hyper, attrs, bad, halves):
     inputs = {}
     for argument in order:
         if argument in ("grad", "delta") and is_sparse:
@@ -38,7 +38,7 @@ def _describe(name, kind, is_sparse, order, slots, hyper, attrs, bad, halves):
         elif argument in ("grad", "delta"):
             inputs[argument] = t("T", like("var"))
         elif argument == "var":
-            inputs[argument] = kind(t("T", rows if is_sparse else None, special=False))
+            inputs[argument] = kind(t("T", rows if is_sparse else None, variable, special=False))
         elif argument in slots:
             inputs[argument] = kind(t("T", like("var"), slots[argument], special=False))
         else:
@@ -47,11 +47,11 @@ def _describe(name, kind, is_sparse, order, slots, hyper, attrs, bad, halves):
 
     # What is wrong: a hyperparameter, the shape of the gradient or of a slot, an index, a variable without value.
     gradient = next(argument for argument in inputs if argument in ("grad", "delta"))
-    variable = lambda *shape: kind(t("T", shape))
-    fitting = dict(var=variable(3, 2), **{slot: variable(3, 2) for slot in slots}, **{gradient: zeros("float", 3, 2)})
+    other = lambda *shape: kind(t("T", shape))
+    fitting = dict(var=other(3, 2), **{slot: other(3, 2) for slot in slots}, **{gradient: zeros("float", 3, 2)})
     wrong = [{argument: zeros("float", 1)} for argument in hyper]
     wrong += list(bad) if is_sparse else []
-    wrong += [{**fitting, gradient: zeros("float", 3, 4)}] + [{**fitting, slot: variable(3, 4)} for slot in slots]
+    wrong += [{**fitting, gradient: zeros("float", 3, 4)}] + [{**fitting, slot: other(3, 4)} for slot in slots]
     wrong += [{"var": ref(t("T", (3, 2)), initialized=False)}] if kind is ref else []
     if is_sparse:
         wrong = [{**case, "indices": const("int32", [0, 1, 1]), "Tindices": "int32"} if gradient in case else case for case in wrong]
@@ -91,7 +91,18 @@ update("AdaMax", ["var", "m", "v", "beta1_power", "lr", "beta1", "beta2", "epsil
 
 FTRL = dict(slots=dict(accum=POSITIVE, linear=usual), attrs=dict(multiply_linear_by_lr=BOOLS))
 BAD_FTRL = [dict(lr=const("float", -1)), dict(l1=const("float", -1)), dict(l2=const("float", -1)), dict(lr_power=const("float", 1))]
-for powers in [(-0.5, -0.5), (-1.0, 0.0)]:  # the square root goes its own way
-    update("Ftrl", ["var", "accum", "linear", "grad", "lr", "l1", "l2", "lr_power"], hyper=dict(lr=RATE, **SHRINKAGE, lr_power=powers), bad=BAD_FTRL, **FTRL)
-    update("FtrlV2", ["var", "accum", "linear", "grad", "lr", "l1", "l2", "l2_shrinkage", "lr_power"],
-           hyper=dict(lr=RATE, **SHRINKAGE, l2_shrinkage=(0, 0.3), lr_power=powers), bad=BAD_FTRL + [dict(l2_shrinkage=const("float", -1))], **FTRL)
+
+
+def ftrl(powers, rate=RATE, **options):
+    """`powers`: the range of lr_power."""
+    hyper = dict(lr=rate, **SHRINKAGE, lr_power=powers)
+    update("Ftrl", ["var", "accum", "linear", "grad", "lr", "l1", "l2", "lr_power"], hyper=hyper, bad=BAD_FTRL, **FTRL, **options)
+    update("FtrlV2", ["var", "accum", "linear", "grad", "lr", "l1", "l2", "l2_shrinkage", "lr_power"], hyper=dict(hyper, l2_shrinkage=(0, 0.3)),
+           bad=BAD_FTRL + [dict(l2_shrinkage=const("float", -1))], **FTRL, **options)
+
+
+ftrl((-0.5, -0.5))  # the square root goes its own way
+ftrl((-1.0, 0.0), dense=False)
+# TensorFlow's dense updates take powers that may be an ulp off. The difference of two of them, times var / lr, is added to `linear`, which may be
+# close to zero: so powers, variables and 1 / lr are small here.
+ftrl((-0.4, 0.0), rate=(0.5, 1.0), variable=between(-1, 1), sparse=False)

@@ -3,7 +3,7 @@
 import json
 import subprocess
 
-from harness import dtypes
+from harness import compare, dtypes
 from tensorflow.python.framework import op_def_registry, tensor_util
 
 
@@ -40,7 +40,7 @@ def _single(kind, item):
     if kind == "shape":
         return None if item.unknown_rank else [dim.size for dim in item.dim]
     if kind == "tensor":
-        return tensor_util.MakeNdarray(item).tolist()
+        return compare.brief(tensor_util.MakeNdarray(item))
     return item
 
 
