@@ -61,9 +61,7 @@ std::string Graph::ExportText() const { return ExportGraphDefText(nodes()); }
 std::string Graph::ExportGraphviz() const { return ToGraphviz(nodes()); }
 
 Operation Graph::FindOperation(std::string_view name) const {
-  Node* node = nodes().Find(name);
-  if (node == nullptr) Throw(NotFound("the graph has no node called '", name, "'"));
-  return Operation(node);
+  return Operation(ValueOrThrow(FindNode(nodes(), name)));
 }
 
 Output Graph::FindOutput(std::string_view name) const {

@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "absl/strings/numbers.h"
+#include "base/edit_distance.h"
 #include "base/strings.h"
 #include "graph/passes/pass.h"
 #include "proto/graph.pb.h"
@@ -385,12 +386,32 @@ std::string ExportGraphDefText(const NodeGraph& graph) {
   return text;
 }
 
+StatusOr<Node*> FindNode(const NodeGraph& graph, std::string_view name) {
+  Node* node = graph.Find(name);
+  if (node != nullptr) return node;
+  // A slip of the pen is near. Large graphs are looked through as far as that is quick.
+  constexpr size_t kLongestName = 100, kMostNodes = 10'000;
+  const Node* nearest = nullptr;
+  size_t least = std::max<size_t>(2, name.size() / 3) + 1, seen = 0;
+  for (const auto& candidate : graph.nodes()) {
+    if (candidate == nullptr || name.size() > kLongestName || ++seen > kMostNodes) continue;
+    const std::string& other = candidate->name();
+    if (std::max(other.size(), name.size()) - std::min(other.size(), name.size()) >= least)
+      continue;
+    const auto distance = EditDistance(name, other);
+    if (distance < least) {
+      least = distance;
+      nearest = candidate.get();
+    }
+  }
+  return NotFound("the graph has no node called '", name, "'",
+                  nearest == nullptr ? "" : StrCat("; the nearest is '", nearest->name(), "'"));
+}
+
 StatusOr<Endpoint> FindEndpoint(const NodeGraph& graph, std::string_view name) {
   CARILLON_ASSIGN_OR_RETURN(const ParsedInput parsed, ParseInput(name));
-  Node* node = parsed.is_control ? nullptr : graph.Find(parsed.node);
-  if (node == nullptr)
-    return NotFound("the graph has no node called '", parsed.node, "', which '", name,
-                    "' asks for");
+  if (parsed.is_control) return InvalidArgument("'", name, "' names no output of a node");
+  CARILLON_ASSIGN_OR_RETURN(Node * node, FindNode(graph, parsed.node));
   if (parsed.index >= node->num_outputs()) {
     return NotFound("'", name, "' does not exist: node ", node->Describe(), " has ",
                     node->num_outputs(), " outputs");

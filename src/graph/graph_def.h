@@ -29,6 +29,8 @@ std::string ExportGraphDefText(const NodeGraph& graph);
 StatusOr<AttrValue> AttrFromProto(const tensorflow::AttrValue& proto);
 void AttrToProto(const AttrValue& value, tensorflow::AttrValue* proto);
 
+// NotFound, with the name that is nearest, when there is none.
+StatusOr<Node*> FindNode(const NodeGraph& graph, std::string_view name);
 // "name" or "name:index". NotFound when there is none.
 StatusOr<Endpoint> FindEndpoint(const NodeGraph& graph, std::string_view name);
 

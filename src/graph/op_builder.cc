@@ -113,6 +113,7 @@ OpBuilder& OpBuilder::Device(std::string_view device) {
 
 Operation OpBuilder::Build() {
   State& s = *state_;
+  Output first;  // the one whose graph it is
   for (const auto& [is_list, inputs] : s.args) {
     for (const Input& input : inputs) {
       if (!input.valid())
@@ -121,12 +122,12 @@ Operation OpBuilder::Build() {
       Graph& graph = input.output().graph();
       if (s.graph == nullptr) s.graph = &graph;
       if (&graph != s.graph) {
-        const auto& other = s.graph->nodes().nodes();
         Throw(InvalidArgument("op '", s.op, "' mixes two graphs: '", input.output().name(),
                               "' is of another graph than ",
-                              other.empty() ? std::string("the one it is built in")
-                                            : StrCat("'", other.back()->name(), "'")));
+                              first.valid() ? StrCat("'", first.name(), "'")
+                                            : std::string("the one it is built in")));
       }
+      if (!first.valid()) first = input.output();
     }
   }
   if (s.graph == nullptr)

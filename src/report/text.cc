@@ -1,31 +1,13 @@
 #include "report/text.h"
 
 #include <algorithm>
-#include <utility>
 
+#include "base/edit_distance.h"
 #include "base/strings.h"
 #include "carillon/flags.h"
 #include "report/terminal.h"
 
 namespace carillon {
-namespace {
-
-int EditDistance(std::string_view a, std::string_view b) {
-  std::vector<int> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = static_cast<int>(j);
-  for (size_t i = 1; i <= a.size(); ++i) {
-    int diagonal = std::exchange(row[0], static_cast<int>(i));
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const int replace = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replace});
-    }
-  }
-  return row[b.size()];
-}
-
-}  // namespace
-
 std::vector<std::string> SplitAtCommas(const std::string& text) {
   std::vector<std::string> parts;
   if (text.empty()) return parts;
@@ -71,12 +53,12 @@ void AppendWrapped(std::string_view text, int column, int indent, int width, std
 
 std::string NearestName(std::string_view name, const std::vector<std::string>& candidates) {
   std::string best;
-  int best_distance = std::max<int>(2, static_cast<int>(name.size()) / 3) + 1;
+  size_t best_distance = std::max<size_t>(2, name.size() / 3) + 1;
   for (const std::string& candidate : candidates) {
     // "--batch" for "--batch_size" is a common slip: the beginning of a name is near it.
     const bool prefix = name.size() >= 3 && candidate.starts_with(name);
-    const int distance = prefix ? 1 : EditDistance(name, candidate);
-    if (distance < best_distance && distance < static_cast<int>(candidate.size())) {
+    const size_t distance = prefix ? 1 : EditDistance(name, candidate);
+    if (distance < best_distance && distance < candidate.size()) {
       best_distance = distance;
       best = candidate;
     }

@@ -10,16 +10,18 @@ namespace {
 
 constexpr const char* kLocalTask = "/job:localhost/replica:0/task:0";
 
+[[noreturn]] void ThrowOtherGraph(const Graph& graph, const std::string& name) {
+  const auto& nodes = graph.nodes().nodes();
+  const auto some = std::ranges::find_if(nodes, [](const auto& node) { return node != nullptr; });
+  Throw(InvalidArgument(
+      "'", name, "' is of another graph than the session's, which ",
+      some == nodes.end() ? "is empty" : "holds '" + (*some)->name() + "' and others"));
+}
+
 Endpoint EndpointOf(const Graph& graph, const Output& output) {
   if (!output.valid())
     Throw(InvalidArgument("an Output that refers to nothing was given to a session"));
-  if (&output.graph() != &graph) {
-    Throw(InvalidArgument(
-        "'", output.name(), "' is of another graph than the session's",
-        graph.nodes().nodes().empty()
-            ? ""
-            : ", which holds '" + graph.nodes().nodes().front()->name() + "' and others"));
-  }
+  if (&output.graph() != &graph) ThrowOtherGraph(graph, output.name());
   return {output.node(), output.index()};
 }
 
@@ -36,8 +38,7 @@ std::vector<Node*> NodesOf(const Graph& graph, const std::vector<Operation>& ops
   for (const Operation& op : ops) {
     if (!op.valid())
       Throw(InvalidArgument("an Operation that refers to nothing was given to a session"));
-    if (&op.graph() != &graph)
-      Throw(InvalidArgument("operation '", op.name(), "' is of another graph than the session's"));
+    if (&op.graph() != &graph) ThrowOtherGraph(graph, op.name());
     nodes.push_back(op.node());
   }
   return nodes;
