@@ -1,5 +1,5 @@
-// What bench/run measures of ours: training steps of the four networks, and steps that do next to
-// nothing.
+// What bench/run measures of ours: training steps of the four networks, steps that do next to
+// nothing, and the kernels of a step against what the machine could do.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -7,6 +7,8 @@
 
 #include "carillon/carillon.h"
 #include "networks.h"
+#include "peak.h"
+#include "roofline.h"
 
 using namespace carillon;
 
@@ -57,21 +59,26 @@ class Trainer {
   Trainer(const Network& network, const SessionOptions& options) {
     g_.SetSeed(1);
     const Shape& batch = network.batch;
-    const Output images =
-        Placeholder(g_, kFloat, {-1, batch.dim(1), batch.dim(2), batch.dim(3)}, "images");
-    const Output labels = Placeholder(g_, kFloat, {-1, 10}, "labels");
-    const Output loss = Mean(SoftmaxCrossEntropy(network.make()(images, nn::kTraining), labels));
-    const Operation train = network.optimizer().Minimize(loss, {}, {.update_ops = false});
+    images_ = Placeholder(g_, kFloat, {-1, batch.dim(1), batch.dim(2), batch.dim(3)}, "images");
+    labels_ = Placeholder(g_, kFloat, {-1, 10}, "labels");
+    loss_ = Mean(SoftmaxCrossEntropy(network.make()(images_, nn::kTraining), labels_));
+    train_ = network.optimizer().Minimize(loss_, {}, {.update_ops = false});
     const Operation initialize = GlobalVariablesInitializer(g_);
     session_ = std::make_unique<Session>(g_, options);
     session_->Run(initialize);
-    step_ = session_->MakeCallable({images, labels}, {loss}, {train});
+    step_ = session_->MakeCallable({images_, labels_}, {loss_}, {train_});
     feeds_ = {RandomImages(batch), RandomLabels(batch.dim(0))};
   }
 
   void Step() { step_.Run(feeds_, &fetches_); }
 
-  Session& session() { return *session_; }
+  // A step, and when each of its kernels ran.
+  RunMetadata Trace() {
+    RunMetadata metadata;
+    session_->Run({loss_}, {{images_, feeds_[0]}, {labels_, feeds_[1]}}, {train_}, {.trace = true},
+                  &metadata);
+    return metadata;
+  }
 
  private:
   static Tensor RandomImages(const Shape& shape) {
@@ -89,6 +96,8 @@ class Trainer {
   }
 
   Graph g_;
+  Output images_, labels_, loss_;
+  Operation train_;
   std::unique_ptr<Session> session_;
   Callable step_;
   std::vector<Tensor> feeds_, fetches_;
@@ -111,6 +120,34 @@ void MeasureOverhead() {
   std::puts(json.ToString().c_str());
 }
 
+void MeasureRoofline(const Network& network, const SessionOptions& options) {
+  const bench::Peak peak = bench::MeasurePeak(options.threads);
+  Trainer trainer(network, options);
+  std::vector<RunMetadata> steps;
+  for (int i = 0; i < 3 + network.steps; ++i) {
+    RunMetadata step = trainer.Trace();
+    if (i >= 3) steps.push_back(std::move(step));  // the first ones warm up
+  }
+  std::vector<JsonObject> kernels;
+  for (const bench::RooflineRow& row : bench::MakeRoofline(steps, peak)) {
+    kernels.push_back(JsonObject()
+                          .Add("op", row.op)
+                          .Add("kernel", row.kernel)
+                          .Add("count", row.count)
+                          .Add("gigaoperations", 1e-9 * row.work.operations)
+                          .Add("megabytes", 1e-6 * row.work.bytes)
+                          .Add("floor_ms", 1e3 * row.floor_seconds)
+                          .Add("ms", 1e3 * row.seconds));
+  }
+  JsonObject json;
+  json.Add("network", network.name)
+      .Add("threads", options.threads)
+      .Add("peak_gflops", 1e-9 * peak.flops)
+      .Add("bandwidth_gb_per_s", 1e-9 * peak.bytes_per_second)
+      .Add("kernels", kernels);
+  std::puts(json.ToString().c_str());
+}
+
 }  // namespace
 
 int main(int argc, char** argv) try {
@@ -119,7 +156,7 @@ int main(int argc, char** argv) try {
   for (const Network& network : networks) names.push_back(network.name);
   std::string name = "mlp";
   int64_t steps = 0, first_step = 0;
-  bool overhead = false;
+  bool overhead = false, roofline = false;
   SessionOptions options{.threads = 2};
   Flags flags("bench_local", "Measures training steps in this process; bench/run calls it.");
   flags.Add("network", &name, names, "what to train");
@@ -129,6 +166,8 @@ int main(int argc, char** argv) try {
   flags.Add("first_step", &first_step,
             "train for so many steps, with a line as soon as the first is done", {.min = 0});
   flags.Add("overhead", &overhead, "measure steps that do next to nothing instead");
+  flags.Add("roofline", &roofline,
+            "say what each kernel does in a step, how long it takes, and how long it must take");
   flags.Add("log_kernels", &options.log_kernels, "say which kernel was chosen for each node");
   flags.Add("dump_graphs", &options.dump_graphs, "a folder for the graph after each pass");
   flags.ParseOrExit(argc, argv);
@@ -137,6 +176,12 @@ int main(int argc, char** argv) try {
     return 0;
   }
   const Network& network = *std::ranges::find(networks, name, &Network::name);
+  if (roofline) {
+    if (options.threads == 0)
+      throw Error(Code::kInvalidArgument, "--roofline wants a number of --threads");
+    MeasureRoofline(network, options);
+    return 0;
+  }
   Trainer trainer(network, options);
   if (first_step > 0) {
     for (int64_t i = 0; i < first_step; ++i) {

@@ -43,6 +43,9 @@ struct NodeTiming {
   int64_t start_ns = 0;
   int64_t end_ns = 0;
   int64_t output_bytes = 0;
+  // As far as they were known before the step. Of a handle: its own, not that of the variable.
+  std::vector<PartialShape> input_shapes;
+  std::vector<PartialShape> output_shapes;
 };
 
 struct RunMetadata {

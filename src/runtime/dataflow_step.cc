@@ -528,11 +528,8 @@ void DataflowStep::FailNode(Status status, Iteration& iteration, const Node& nod
 }
 
 void DataflowStep::Record(const Node& node, Iteration& iteration, int64_t start_ns) {
-  KernelTiming timing{.node = node.instruction->node->name(),
-                      .op = node.instruction->node->op(),
-                      .kernel = node.instruction->kernel_name,
-                      .start_ns = start_ns,
-                      .end_ns = NowNanoseconds()};
+  KernelTiming timing{
+      .instruction = node.instruction, .start_ns = start_ns, .end_ns = NowNanoseconds()};
   for (const int slot : node.instruction->outputs) {
     const Tensor& value = iteration.values[Index(plan_.values[Index(slot)].local)];
     if (value.has_value()) timing.output_bytes += static_cast<int64_t>(value.num_bytes());

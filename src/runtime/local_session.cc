@@ -139,16 +139,11 @@ StepArgs LocalSession::MakeArgs(std::span<const Tensor> feeds, CancellationSourc
           .cancellation = step};
 }
 
-void LocalSession::FillMetadata(const StepTrace& trace, RunMetadata* metadata) const {
+void LocalSession::FillMetadata(const StepTrace& trace, const Program& program,
+                                RunMetadata* metadata) const {
   metadata->device = device_->name;
-  for (const KernelTiming& timing : trace.kernels) {
-    metadata->nodes.push_back({.node = std::string(timing.node),
-                               .op = std::string(timing.op),
-                               .kernel = std::string(timing.kernel),
-                               .start_ns = timing.start_ns,
-                               .end_ns = timing.end_ns,
-                               .output_bytes = timing.output_bytes});
-  }
+  for (const KernelTiming& timing : trace.kernels)
+    metadata->nodes.push_back(ToNodeTiming(timing, program));
 }
 
 Status LocalSession::Run(PreparedRun& run, std::span<const Tensor> feeds, const RunOptions& options,
@@ -168,7 +163,7 @@ Status LocalSession::Run(PreparedRun& run, std::span<const Tensor> feeds, const 
   }
   if (deadline != 0) timer_.Remove(deadline);
   Leave(&cancellation);
-  if (traced) FillMetadata(trace, metadata);
+  if (traced && executable.ok()) FillMetadata(trace, (*executable)->program(), metadata);
   return status;
 }
 
@@ -179,7 +174,8 @@ void LocalSession::RunAsync(PreparedRun& run, AsyncStep* step) {
   step->deadline_ = StartDeadline(step->options, &step->cancellation);
   const auto finish = [this, step](Status result) {
     if (step->deadline_ != 0) timer_.Remove(step->deadline_);
-    if (step->options.trace) FillMetadata(step->trace_, &step->metadata);
+    if (step->options.trace && step->executable_ != nullptr)
+      FillMetadata(step->trace_, step->executable_->program(), &step->metadata);
     Leave(&step->cancellation);
     // The caller may let go of the step, and of the session, inside.
     std::exchange(step->done, nullptr)(std::move(result));

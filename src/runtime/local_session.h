@@ -139,7 +139,7 @@ class LocalSession {
   // What every run begins and ends with. 0: there is no deadline.
   uint64_t StartDeadline(const RunOptions& options, CancellationSource* step);
   StepArgs MakeArgs(std::span<const Tensor> feeds, CancellationSource* step);
-  void FillMetadata(const StepTrace& trace, RunMetadata* metadata) const;
+  void FillMetadata(const StepTrace& trace, const Program& program, RunMetadata* metadata) const;
 
   const NodeGraph& graph_;
   const std::shared_ptr<Device> device_;

@@ -1,6 +1,8 @@
 #include "carillon/session.h"
 
+#include <fstream>
 #include <gtest/gtest.h>
+#include <iterator>
 #include <thread>
 
 #include "carillon/error.h"
@@ -212,15 +214,33 @@ TEST(Session, IsOverWhenClosed) {
 
 TEST(Session, TracesEveryKernel) {
   Graph g;
-  const Output x = Placeholder(g, kFloat, {});
+  const Output x = Placeholder(g, kFloat, {-1});
   const Output y = OpBuilder("AddV2").Name("sum").Arg(x).Arg(x);
   Session session(g);
   RunMetadata metadata;
-  session.Run({y}, {{x, Tensor::Scalar(1.0f)}}, {}, {.trace = true}, &metadata);
+  session.Run({y}, {{x, Tensor::Full<float>({3}, 1)}}, {}, {.trace = true}, &metadata);
   ASSERT_EQ(metadata.nodes.size(), 1u);
   EXPECT_EQ(metadata.nodes[0].node, "sum");
   EXPECT_EQ(metadata.nodes[0].op, "AddV2");
   EXPECT_LE(metadata.nodes[0].start_ns, metadata.nodes[0].end_ns);
+  EXPECT_EQ(metadata.nodes[0].output_bytes, 12);
+  ASSERT_EQ(metadata.nodes[0].input_shapes.size(), 2u);
+  EXPECT_EQ(metadata.nodes[0].input_shapes[0], PartialShape({3}));  // the feed's
+  ASSERT_EQ(metadata.nodes[0].output_shapes.size(), 1u);
+  EXPECT_EQ(metadata.nodes[0].output_shapes[0], PartialShape({3}));
+}
+
+TEST(Session, WritesTracesAndSaysWhenItCannot) {
+  RunMetadata metadata{.device = "cpu", .nodes = {{.node = "a", .op = "AddV2", .kernel = "ref"}}};
+  metadata.nodes[0].start_ns = 1'000'000'000'000'000'000;
+  metadata.nodes[0].end_ns = metadata.nodes[0].start_ns + 12'345'678'901;
+  const std::string path = testing::TempDir() + "/trace.json";
+  metadata.WriteTrace(path);
+  std::ifstream file(path);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_NE(text.find("\"ts\":0.000,\"dur\":12345678.901"), std::string::npos) << text;
+  EXPECT_EQ(ErrorOf([&] { metadata.WriteTrace("/no/such/folder/trace.json"); }).first,
+            Code::kUnavailable);
 }
 
 TEST(Session, AMemoryLimitIsAnErrorNotAnAbort) {

@@ -84,11 +84,7 @@ class StraightLineExecutor final : public Executor {
 
   static void Record(StepTrace* trace, const Instruction& instruction, StepState& state,
                      int64_t start) {
-    KernelTiming timing{.node = instruction.node->name(),
-                        .op = instruction.node->op(),
-                        .kernel = instruction.kernel_name,
-                        .start_ns = start,
-                        .end_ns = NowNanoseconds()};
+    KernelTiming timing{.instruction = &instruction, .start_ns = start, .end_ns = NowNanoseconds()};
     for (const int slot : instruction.outputs)
       timing.output_bytes +=
           static_cast<int64_t>(state.slots()[static_cast<size_t>(slot)].num_bytes());

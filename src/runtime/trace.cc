@@ -2,11 +2,11 @@
 
 #include <chrono>
 #include <fstream>
+#include <iomanip>
 
 #include "absl/strings/escaping.h"
 #include "base/strings.h"
 #include "base/throw.h"
-#include "carillon/session.h"
 #include "proto/step_stats.pb.h"
 
 namespace carillon {
@@ -17,9 +17,39 @@ int64_t NowNanoseconds() {
       .count();
 }
 
+NodeTiming ToNodeTiming(const KernelTiming& timing, const Program& program) {
+  const Instruction& instruction = *timing.instruction;
+  const auto shapes = [&](const std::vector<int>& slots) {
+    std::vector<PartialShape> all;
+    for (const int slot : slots) all.push_back(program.slots[static_cast<size_t>(slot)].shape);
+    return all;
+  };
+  return {.node = instruction.node->name(),
+          .op = instruction.node->op(),
+          .kernel = std::string(instruction.kernel_name),
+          .start_ns = timing.start_ns,
+          .end_ns = timing.end_ns,
+          .output_bytes = timing.output_bytes,
+          .input_shapes = shapes(instruction.inputs),
+          .output_shapes = shapes(instruction.outputs)};
+}
+
+namespace {
+
+// "[100,784] [784,10]"
+std::string ShapesText(const std::vector<PartialShape>& shapes) {
+  std::string text;
+  for (const PartialShape& shape : shapes)
+    StrAppend(&text, text.empty() ? "" : " ", shape.ToString());
+  return text;
+}
+
+}  // namespace
+
 // The JSON array form of the Trace Event Format: complete events, in microseconds from the first.
 void RunMetadata::WriteTrace(const std::string& path) const {
   std::ofstream file(path);
+  file << std::fixed << std::setprecision(3);
   file << "[{\"ph\":\"M\",\"pid\":1,\"name\":\"process_name\",\"args\":{\"name\":\""
        << absl::CEscape(device) << "\"}}";
   const int64_t origin = nodes.empty() ? 0 : nodes.front().start_ns;
@@ -28,7 +58,9 @@ void RunMetadata::WriteTrace(const std::string& path) const {
          << "\",\"ts\":" << static_cast<double>(node.start_ns - origin) / 1e3
          << ",\"dur\":" << static_cast<double>(node.end_ns - node.start_ns) / 1e3
          << ",\"args\":{\"node\":\"" << absl::CEscape(node.node) << "\",\"kernel\":\""
-         << absl::CEscape(node.kernel) << "\",\"output_bytes\":" << node.output_bytes << "}}";
+         << absl::CEscape(node.kernel) << "\",\"inputs\":\"" << ShapesText(node.input_shapes)
+         << "\",\"outputs\":\"" << ShapesText(node.output_shapes)
+         << "\",\"output_bytes\":" << node.output_bytes << "}}";
   }
   file << "]\n";
   file.flush();

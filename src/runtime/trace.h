@@ -2,20 +2,18 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
-#include <string_view>
 #include <vector>
+
+#include "carillon/session.h"
+#include "runtime/program.h"
 
 namespace carillon {
 
 struct KernelTiming {
-  std::string_view node;  // borrowed from the program
-  std::string_view op;
-  std::string_view kernel;
-  int64_t start_ns = 0;  // since the epoch
+  const Instruction* instruction = nullptr;  // of the program, which must outlive this
+  int64_t start_ns = 0;                      // since the epoch
   int64_t end_ns = 0;
   int64_t output_bytes = 0;
-  int thread = 0;
 };
 
 // Filled by one step at a time.
@@ -24,5 +22,8 @@ struct StepTrace {
 };
 
 int64_t NowNanoseconds();
+
+// The same, in a form that outlives the program.
+NodeTiming ToNodeTiming(const KernelTiming& timing, const Program& program);
 
 }  // namespace carillon
