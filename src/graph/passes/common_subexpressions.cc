@@ -15,6 +15,11 @@ bool MayMerge(const Node& node) {
   for (int i = 0; i < node.num_outputs(); ++i) {
     if (node.output(i).is_ref) return false;
   }
+  // What takes a reference may change what is behind it (QueueDequeue, StackPop), whatever its spec
+  // says.
+  for (int i = 0; i < node.num_inputs(); ++i) {
+    if (node.input_wants_ref(i)) return false;
+  }
   return !IsControlFlow(node) && node.op() != "Placeholder";
 }
 

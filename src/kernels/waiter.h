@@ -1,0 +1,116 @@
+// What resources share on which ops wait: queues, accumulators, barriers, staging areas.
+//
+// How an op waits on a resource with a lock, without holding a thread:
+//
+//   Registration registration;
+//   if (!Register(cancellation, [=] { resource->Cancel(waiter); }, &registration)) …cancelled
+//   already Finished finished; std::lock_guard lock(mutex_); if (!waiting_.Add(waiter,
+//   registration)) return;    // Cancel has run …whatever may now be able to go on:
+//   waiting_.FinishFront(status, &finished);
+//
+//   void Cancel(waiter) {
+//     Finished finished;
+//     std::lock_guard lock(mutex_);
+//     if (waiting_.Cancel(*waiter)) finished.Add(waiter, absl::CancelledError(…));
+//   }
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+#include "kernels/services.h"
+
+namespace carillon {
+
+// That a callback is to run when a step is cancelled.
+struct Registration {
+  Cancellation* cancellation = nullptr;
+  uint64_t token = 0;
+};
+// False when the step is cancelled already: `cancel` will not run. Not to be called under a lock
+// that `cancel` takes.
+inline bool Register(Cancellation* cancellation, std::function<void()> cancel,
+                     Registration* registration) {
+  registration->cancellation = cancellation;
+  return cancellation == nullptr || cancellation->Register(&registration->token, std::move(cancel));
+}
+
+// One op that waits.
+class Waiter {
+ public:
+  virtual ~Waiter() = default;
+  // Called exactly once, under no lock, by whoever ends the wait.
+  virtual void Finish(const Status& status) = 0;
+
+ private:
+  template <typename W>
+  friend class WaitList;
+  friend class Finished;
+  // Under the resource's lock until the wait is over.
+  Registration registration_;
+  bool over_ = false;
+};
+
+// Waiters whose wait ended while the resource's lock was held, and who are told when this goes out
+// of scope: to be made before the lock is taken.
+class Finished {
+ public:
+  Finished() = default;
+  Finished(const Finished&) = delete;
+  Finished& operator=(const Finished&) = delete;
+  ~Finished() {
+    for (auto& [waiter, status] : waiters_) {
+      // The step may be gone after Finish, so its cancellation must not be heard of any more.
+      const auto [cancellation, token] = waiter->registration_;
+      if (cancellation != nullptr) cancellation->Deregister(token);
+      waiter->Finish(status);
+    }
+  }
+  void Add(std::shared_ptr<Waiter> waiter, Status status) {
+    waiter->over_ = true;
+    waiters_.emplace_back(std::move(waiter), std::move(status));
+  }
+
+ private:
+  std::vector<std::pair<std::shared_ptr<Waiter>, Status>> waiters_;
+};
+
+// Waiters in the order in which they came. Guarded by the resource's lock.
+template <typename W>
+class WaitList {
+ public:
+  bool empty() const { return waiters_.empty(); }
+  W& front() const { return *waiters_.front(); }
+
+  // False when the step was cancelled meanwhile: then the waiter has been finished, or is about to.
+  bool Add(std::shared_ptr<W> waiter, const Registration& registration) {
+    if (waiter->over_) return false;
+    waiter->registration_ = registration;
+    waiters_.push_back(std::move(waiter));
+    return true;
+  }
+  void FinishFront(Status status, Finished* finished) {
+    finished->Add(std::move(waiters_.front()), std::move(status));
+    waiters_.pop_front();
+  }
+  void FinishAll(const Status& status, Finished* finished) {
+    while (!waiters_.empty()) FinishFront(status, finished);
+  }
+  // Takes the waiter out because its step was cancelled. False when its wait was over before.
+  bool Cancel(W& waiter) {
+    if (waiter.over_) return false;
+    waiter.registration_ = {};
+    waiters_.remove_if([&](const std::shared_ptr<W>& other) { return other.get() == &waiter; });
+    return true;
+  }
+
+ private:
+  std::list<std::shared_ptr<W>> waiters_;
+};
+
+}  // namespace carillon
