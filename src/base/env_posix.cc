@@ -21,7 +21,6 @@ Status ErrnoStatus(const char* what, const std::string& path) {
   const std::string message = StrCat(path, ": cannot ", what, ": ", std::strerror(error));
   switch (error) {
     case ENOENT:
-    case ENOTDIR:
       return absl::NotFoundError(message);
     case EEXIST:
       return absl::AlreadyExistsError(message);
@@ -37,6 +36,7 @@ Status ErrnoStatus(const char* what, const std::string& path) {
       return absl::ResourceExhaustedError(message);
     case EISDIR:
     case ENOTEMPTY:
+    case ENOTDIR:
       return absl::FailedPreconditionError(message);
     case EIO:
       return absl::DataLossError(message);

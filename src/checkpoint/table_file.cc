@@ -161,6 +161,7 @@ Status WriteTable(Env& env, const std::string& path, const TableEntries& entries
   LeveldbFile adapter(*file);
   leveldb::Options options;
   options.compression = leveldb::kNoCompression;
+  options.block_size = 256 << 10;  // as TensorFlow, so that equal checkpoints have equal files
   leveldb::TableBuilder builder(options, &adapter);
   for (const auto& [key, value] : entries) builder.Add(key, value);
   builder.Finish();
