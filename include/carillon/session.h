@@ -19,6 +19,7 @@ struct SessionOptions {
   bool exact = false;                 // only algorithms that round like the plain ones: no Winograd
   bool allow_soft_placement = false;  // ops that name a device which is not there run on the CPU
   int64_t memory_limit_bytes = 0;  // most memory that tensors of this session may take; 0: no limit
+  std::chrono::milliseconds connect_timeout{10'000};  // of sessions on a server
   // Performance.
   int threads = 0;      // that a kernel may use; 0: all cores
   bool measure = true;  // time candidate algorithms when a signature is first run, keep the fastest
@@ -96,7 +97,13 @@ class PartialRun {
 // stays usable.
 class Session {
  public:
+  // Steps run in this process.
   explicit Session(Graph& graph, const SessionOptions& options = {});
+  // Steps run on the server at `target`, "grpc://host:port": one of ours, or one of TensorFlow's.
+  // Its variables and other resources are shared with the server's other sessions. Connects with
+  // the first step, and throws Error(Unavailable) there when nobody answers within
+  // options.connect_timeout.
+  Session(const std::string& target, Graph& graph, const SessionOptions& options = {});
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;

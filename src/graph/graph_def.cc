@@ -348,12 +348,12 @@ Status ImportGraphDefText(std::string_view text, const std::string& prefix, Node
   return ImportGraphDef(graph_def, prefix, graph);
 }
 
-void ExportGraphDef(const NodeGraph& graph, tensorflow::GraphDef* graph_def) {
+void ExportGraphDef(const NodeGraph& graph, tensorflow::GraphDef* graph_def, int first_node) {
   graph_def->Clear();
   graph_def->mutable_versions()->set_producer(1395);
   graph_def->mutable_versions()->set_min_consumer(0);
   for (const auto& node : graph.nodes()) {
-    if (node == nullptr) continue;
+    if (node == nullptr || node->id() < first_node) continue;
     tensorflow::NodeDef* def = graph_def->add_node();
     def->set_name(node->name());
     def->set_op(node->op());

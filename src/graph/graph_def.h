@@ -22,7 +22,8 @@ Status ImportGraphDefBinary(std::string_view bytes, const std::string& prefix, N
 Status ImportGraphDefText(std::string_view text, const std::string& prefix, NodeGraph* graph);
 
 // Attributes at their default are left out, as the format allows.
-void ExportGraphDef(const NodeGraph& graph, tensorflow::GraphDef* graph_def);
+// Only nodes from id `first_node` on: what came since an earlier export.
+void ExportGraphDef(const NodeGraph& graph, tensorflow::GraphDef* graph_def, int first_node = 0);
 std::string ExportGraphDefBinary(const NodeGraph& graph);
 std::string ExportGraphDefText(const NodeGraph& graph);
 

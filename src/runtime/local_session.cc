@@ -22,6 +22,11 @@ LocalSession::LocalSession(const NodeGraph& graph, std::shared_ptr<Device> devic
 
 LocalSession::~LocalSession() { Close(); }
 
+Status PreparedRun::Run(std::span<const Tensor> feeds, const RunOptions& options,
+                        std::vector<Tensor>* fetches, RunMetadata* metadata) {
+  return session_->Run(*this, feeds, options, fetches, metadata);
+}
+
 StatusOr<std::shared_ptr<PreparedRun>> LocalSession::Prepare(const std::vector<Endpoint>& feeds,
                                                              const std::vector<Endpoint>& fetches,
                                                              const std::vector<Node*>& targets) {
@@ -42,7 +47,7 @@ StatusOr<std::shared_ptr<PreparedRun>> LocalSession::Prepare(const std::vector<E
         return InvalidArgument("'", feeds[i].node->name(), ":", feeds[i].index, "' is fed twice");
       }
     }
-    run = std::make_shared<PreparedRun>(feeds, fetches, targets);
+    run = std::make_shared<PreparedRun>(this, feeds, fetches, targets);
   }
   return run;
 }

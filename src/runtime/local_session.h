@@ -19,6 +19,7 @@
 #include "runtime/executable.h"
 #include "runtime/rendezvous.h"
 #include "runtime/resource_store.h"
+#include "runtime/session_backend.h"
 
 namespace carillon {
 
@@ -26,11 +27,16 @@ class LocalSession;
 
 // One (feeds, fetches, targets) of a session. Holds an Executable for each combination of feed
 // shapes that came up; when there are many, one for all.
-class PreparedRun {
+class PreparedRun final : public StepRunner {
  public:
-  PreparedRun(std::vector<Endpoint> feeds, std::vector<Endpoint> fetches,
+  PreparedRun(LocalSession* session, std::vector<Endpoint> feeds, std::vector<Endpoint> fetches,
               std::vector<Node*> targets)
-      : feeds_(std::move(feeds)), fetches_(std::move(fetches)), targets_(std::move(targets)) {}
+      : session_(session),
+        feeds_(std::move(feeds)),
+        fetches_(std::move(fetches)),
+        targets_(std::move(targets)) {}
+  Status Run(std::span<const Tensor> feeds, const RunOptions& options, std::vector<Tensor>* fetches,
+             RunMetadata* metadata) override;
   const std::vector<Endpoint>& feeds() const { return feeds_; }
   const std::vector<Endpoint>& fetches() const { return fetches_; }
 
@@ -41,6 +47,7 @@ class PreparedRun {
     bool any_shape = false;
     std::shared_ptr<Executable> executable;
   };
+  LocalSession* const session_;
   const std::vector<Endpoint> feeds_;
   const std::vector<Endpoint> fetches_;
   const std::vector<Node*> targets_;
@@ -72,15 +79,11 @@ class AsyncStep {
   uint64_t deadline_ = 0;
 };
 
-// A step that runs while its caller feeds and fetches piece by piece. Not thread-safe. Destroying
-// it cancels the step.
-class StepInParts {
+class StepInParts final : public PartsRunner {
  public:
-  ~StepInParts();
-  // `feeds` and `fetches` are positions in the lists that the step was started with, each used
-  // once. Waits for the fetches.
+  ~StepInParts() override;
   Status Exchange(const std::vector<std::pair<size_t, Tensor>>& feeds,
-                  const std::vector<size_t>& fetches, std::vector<Tensor>* results);
+                  const std::vector<size_t>& fetches, std::vector<Tensor>* results) override;
 
  private:
   friend class LocalSession;

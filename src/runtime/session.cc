@@ -4,6 +4,7 @@
 
 #include "base/throw.h"
 #include "runtime/local_session.h"
+#include "runtime/session_backend.h"
 
 namespace carillon {
 namespace {
@@ -44,28 +45,43 @@ std::vector<Node*> NodesOf(const Graph& graph, const std::vector<Operation>& ops
   return nodes;
 }
 
-}  // namespace
+// Steps in this process, on a device and with resources of the session's own.
+class LocalBackend final : public SessionBackend {
+ public:
+  LocalBackend(const NodeGraph& graph, const SessionOptions& options)
+      : device_(MakeCpuDevice(kLocalTask, {.limit_bytes = options.memory_limit_bytes})),
+        session_(graph, device_, &resources_, options) {}
 
-struct Session::State {
-  State(Graph& graph_in, const SessionOptions& options)
-      : graph(graph_in),
-        device(MakeCpuDevice(kLocalTask, {.limit_bytes = options.memory_limit_bytes})),
-        session(graph.nodes(), device, &resources, options) {}
-  Graph& graph;
-  std::shared_ptr<Device> device;
-  MapResourceStore resources;
-  LocalSession session;
+  StatusOr<std::shared_ptr<StepRunner>> PrepareStep(const std::vector<Endpoint>& feeds,
+                                                    const std::vector<Endpoint>& fetches,
+                                                    const std::vector<Node*>& targets) override {
+    return session_.Prepare(feeds, fetches, targets);
+  }
+  StatusOr<std::unique_ptr<PartsRunner>> StartStepInParts(
+      const std::vector<Endpoint>& feeds, const std::vector<Endpoint>& fetches,
+      const std::vector<Node*>& targets) override {
+    return session_.StartInParts(feeds, fetches, targets);
+  }
+  void Close() override { session_.Close(); }
+  int64_t bytes_in_use() const override { return device_->allocator->stats().bytes_in_use; }
+  int64_t peak_bytes() const override { return device_->allocator->stats().peak_bytes; }
+
+ private:
+  std::shared_ptr<Device> device_;
+  MapResourceStore resources_;
+  LocalSession session_;
 };
 
+}  // namespace
+
 struct Callable::State {
-  LocalSession* session;
-  std::shared_ptr<PreparedRun> run;
+  std::shared_ptr<StepRunner> run;
 };
 
 void Callable::Run(const std::vector<Tensor>& feeds, std::vector<Tensor>* fetches,
                    const RunOptions& options) const {
   if (state_ == nullptr) Throw(FailedPrecondition("the Callable was not made by a session"));
-  ThrowIfError(state_->session->Run(*state_->run, feeds, options, fetches, nullptr));
+  ThrowIfError(state_->run->Run(feeds, options, fetches, nullptr));
 }
 
 std::vector<Tensor> Callable::operator()(const std::vector<Tensor>& feeds,
@@ -76,7 +92,7 @@ std::vector<Tensor> Callable::operator()(const std::vector<Tensor>& feeds,
 }
 
 Session::Session(Graph& graph, const SessionOptions& options)
-    : state_(std::make_unique<State>(graph, options)) {}
+    : state_(new State{graph, std::make_unique<LocalBackend>(graph.nodes(), options)}) {}
 Session::~Session() = default;
 
 std::vector<Tensor> Session::Run(const std::vector<Output>& fetches, const Feeds& feeds,
@@ -90,10 +106,10 @@ std::vector<Tensor> Session::Run(const std::vector<Output>& fetches, const Feeds
     feed_points.push_back(EndpointOf(state_->graph, output));
     feed_values.push_back(value);
   }
-  const auto run = ValueOrThrow(state_->session.Prepare(
+  const auto run = ValueOrThrow(state_->backend->PrepareStep(
       feed_points, EndpointsOf(state_->graph, fetches), NodesOf(state_->graph, targets)));
   std::vector<Tensor> results;
-  ThrowIfError(state_->session.Run(*run, feed_values, options, &results, metadata));
+  ThrowIfError(run->Run(feed_values, options, &results, metadata));
   return results;
 }
 
@@ -108,17 +124,17 @@ void Session::Run(const Operation& target, const Feeds& feeds) {
 Callable Session::MakeCallable(const std::vector<Output>& feeds, const std::vector<Output>& fetches,
                                const std::vector<Operation>& targets) {
   Callable callable;
-  callable.state_ = std::make_shared<Callable::State>(Callable::State{
-      &state_->session, ValueOrThrow(state_->session.Prepare(EndpointsOf(state_->graph, feeds),
-                                                             EndpointsOf(state_->graph, fetches),
-                                                             NodesOf(state_->graph, targets)))});
+  callable.state_ =
+      std::make_shared<Callable::State>(Callable::State{ValueOrThrow(state_->backend->PrepareStep(
+          EndpointsOf(state_->graph, feeds), EndpointsOf(state_->graph, fetches),
+          NodesOf(state_->graph, targets)))});
   return callable;
 }
 
 struct PartialRun::State {
   const Graph* graph;
   std::vector<Endpoint> feeds, fetches;
-  std::unique_ptr<StepInParts> step;
+  std::unique_ptr<PartsRunner> step;
 
   static size_t Position(const std::vector<Endpoint>& list, const Endpoint& wanted) {
     const auto found = std::ranges::find(list, wanted);
@@ -137,7 +153,7 @@ PartialRun Session::MakePartialRun(const std::vector<Output>& feeds,
   run.state_->graph = &state_->graph;
   run.state_->feeds = EndpointsOf(state_->graph, feeds);
   run.state_->fetches = EndpointsOf(state_->graph, fetches);
-  run.state_->step = ValueOrThrow(state_->session.StartInParts(
+  run.state_->step = ValueOrThrow(state_->backend->StartStepInParts(
       run.state_->feeds, run.state_->fetches, NodesOf(state_->graph, targets)));
   return run;
 }
@@ -155,8 +171,8 @@ std::vector<Tensor> PartialRun::Run(const std::vector<Output>& fetches, const Fe
   return results;
 }
 
-void Session::Close() { state_->session.Close(); }
-int64_t Session::bytes_in_use() const { return state_->device->allocator->stats().bytes_in_use; }
-int64_t Session::peak_bytes() const { return state_->device->allocator->stats().peak_bytes; }
+void Session::Close() { state_->backend->Close(); }
+int64_t Session::bytes_in_use() const { return state_->backend->bytes_in_use(); }
+int64_t Session::peak_bytes() const { return state_->backend->peak_bytes(); }
 
 }  // namespace carillon
