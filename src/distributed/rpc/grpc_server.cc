@@ -5,6 +5,7 @@
 
 #include "base/strings.h"
 #include "base/throw.h"
+#include "distributed/rpc/grpc_log.h"
 #include "distributed/rpc/master_service.h"
 
 namespace carillon {
@@ -25,6 +26,7 @@ struct GrpcServer::State {
 
 GrpcServer::GrpcServer(Master* master, const GrpcServerOptions& options)
     : state_(std::make_unique<State>()) {
+  RouteGrpcLog();
   state_->service = MakeMasterService(master, &state_->threads);
   grpc::ServerBuilder builder;
   builder.SetMaxReceiveMessageSize(INT32_MAX);
