@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <numeric>
 #include <random>
+#include <utility>
 
 namespace examples {
 
@@ -25,6 +27,20 @@ void AddRunFlags(Flags& flags, RunFlags* run) {
             {.min = 0});
   flags.Add("plot", &run->plot, "draw the loss curve, and save it as this PNG file");
   flags.Add("json", &run->json, "end with one line of JSON");
+}
+
+void AddInspectionFlags(Flags& flags, RunFlags* run) {
+  flags.Group("Looking inside");
+  flags.Add("dump_graphs", &run->dump_graphs,
+            "write the graph after each pass, as text and for Graphviz, into this folder");
+  flags.Add("log_kernels", &run->log_kernels,
+            "say which kernel computes each op, and why others do not");
+  flags.Add("trace", &run->trace,
+            "write when each kernel of one step ran to this file, for https://ui.perfetto.dev");
+}
+
+SessionOptions ToSessionOptions(const RunFlags& run) {
+  return {.threads = run.threads, .log_kernels = run.log_kernels, .dump_graphs = run.dump_graphs};
 }
 
 DataSplits SyntheticImages(int64_t seed) {
@@ -52,7 +68,8 @@ double TestAccuracy(Session& session, const Evaluation& evaluation, const Datase
   int64_t seen = 0;
   Batches batches(test, options);
   for (Batch batch; seen < wanted && batches.Next(&batch);) {
-    const int64_t size = batch.labels.dim(0);
+    const int64_t size = std::min(batch.labels.dim(0), wanted - seen);
+    batch = {batch.images.Slice(0, size), batch.labels.Slice(0, size)};
     const Tensor accuracy = session.Run(evaluation.accuracy, {{evaluation.images, batch.images},
                                                               {evaluation.labels, batch.labels}});
     right += accuracy.scalar<float>() * static_cast<double>(size);
@@ -63,6 +80,14 @@ double TestAccuracy(Session& session, const Evaluation& evaluation, const Datase
 
 TrainingRun::TrainingRun(const RunFlags& flags)
     : flags_(flags), progress_({.total_steps = flags.steps, .batch_size = flags.batch_size}) {
+  for (const auto& [flag, path] :
+       {std::pair("plot", flags.plot), std::pair("trace", flags.trace)}) {
+    const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+    if (!folder.empty() && !std::filesystem::is_directory(folder)) {
+      throw Error(Code::kNotFound, std::string("--") + flag + " " + path + ": there is no folder " +
+                                       folder.string());
+    }
+  }
   losses_.reserve(static_cast<size_t>(std::min<int64_t>(flags.steps, 1'000'000)));
 }
 
@@ -77,8 +102,19 @@ void TrainingRun::Step(float loss) {
                 "the loss is not a number any more at step " + std::to_string(step) +
                     ": try a smaller --learning_rate than " + FormatNumber(flags_.learning_rate));
   }
+  if (WantsTrace()) {
+    metadata_.WriteTrace(flags_.trace);
+    progress_.PrintLine("step " + FormatCount(step) + " is in " + flags_.trace +
+                        ": open it in https://ui.perfetto.dev");
+  }
   losses_.push_back(loss);
   progress_.Update(step, loss);
+}
+
+// The tenth step, when everything has settled, or the last of a shorter run.
+bool TrainingRun::WantsTrace() const {
+  return !flags_.trace.empty() &&
+         losses_.size() + 1 == static_cast<size_t>(std::min<int64_t>(flags_.steps, 10));
 }
 
 bool TrainingRun::WantsEvaluation() const {
@@ -88,7 +124,7 @@ bool TrainingRun::WantsEvaluation() const {
 
 void TrainingRun::ShowAccuracy(double accuracy) {
   progress_.PrintLine("step " + FormatCount(progress_.steps()) + ": test accuracy " +
-                      FormatNumber(100 * accuracy) + " %");
+                      FormatPercent(accuracy));
 }
 
 double TrainingRun::RecentLoss() const {
@@ -107,27 +143,14 @@ int TrainingRun::Report(double accuracy) {
     std::fputs(chart.ToText(style).c_str(), stdout);
     chart.SavePng(flags_.plot);
   }
-  Table table(interrupt_.requested() ? "Stopped early" : "Done");
-  table.Row({"steps", FormatCount(progress_.steps())})
-      .Row({"time", FormatDuration(progress_.seconds())})
-      .Row({"steps/s", FormatNumber(progress_.steps_per_second())})
-      .Row({"examples/s", FormatNumber(progress_.examples_per_second())})
-      .Row({"loss", FormatNumber(RecentLoss())})
-      .Row({"test accuracy", FormatNumber(100 * accuracy) + " %"})
-      .Row({"peak memory", FormatNumber(PeakRssMb()) + " MB"});
-  if (!flags_.plot.empty()) table.Row({"loss curve", flags_.plot});
-  std::fputs(table.ToText(style).c_str(), stdout);
-  if (flags_.json) {
-    JsonObject json;
-    json.Add("steps", progress_.steps())
-        .Add("seconds", progress_.seconds())
-        .Add("steps_per_second", progress_.steps_per_second())
-        .Add("examples_per_second", progress_.examples_per_second())
-        .Add("loss", RecentLoss())
-        .Add("accuracy", accuracy)
-        .Add("peak_rss_mb", PeakRssMb());
-    std::puts(json.ToString().c_str());
-  }
+  RunSummary summary = RunSummary::Of(progress_);
+  summary.title = interrupt_.requested() ? "Stopped early" : "Done";
+  summary.loss = RecentLoss();
+  summary.accuracy = accuracy;
+  summary.interrupted = interrupt_.requested();
+  std::fputs(summary.ToText(style).c_str(), stdout);
+  if (!flags_.plot.empty()) std::printf("\nThe loss curve is in %s.\n", flags_.plot.c_str());
+  if (flags_.json) std::puts(summary.ToJson().ToString().c_str());
   return 0;
 }
 

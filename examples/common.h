@@ -23,8 +23,15 @@ struct RunFlags {
   std::string data_dir;
   bool json = false;
   std::string plot;
+  // Looking inside.
+  std::string dump_graphs;
+  bool log_kernels = false;
+  std::string trace;
 };
 void AddRunFlags(Flags& flags, RunFlags* run);
+void AddInspectionFlags(Flags& flags, RunFlags* run);
+// What of them is the session's business.
+SessionOptions ToSessionOptions(const RunFlags& run);
 
 // Random pictures of 32 x 32 with random labels: nothing can be learned from them, but they show
 // how fast a network trains.
@@ -43,10 +50,14 @@ double TestAccuracy(Session& session, const Evaluation& evaluation, const Datase
 // Ctrl-C.
 class TrainingRun {
  public:
+  // Throws Error when a file that the run shall write has no folder: better now than at its end.
   explicit TrainingRun(const RunFlags& flags);
 
   // False when all steps are done, or Ctrl-C was pressed.
   bool Continues() const;
+  // What to run the next step with: one step is traced when the flags ask for it.
+  RunOptions options() const { return {.trace = WantsTrace()}; }
+  RunMetadata* metadata() { return &metadata_; }
   // A step is done. Throws Error when the loss is not a finite number.
   void Step(float loss);
 
@@ -69,6 +80,7 @@ class TrainingRun {
   }
 
  private:
+  bool WantsTrace() const;
   void ShowAccuracy(double accuracy);
   int Report(double accuracy);
   double RecentLoss() const;  // the mean over the last steps
@@ -77,6 +89,7 @@ class TrainingRun {
   Interrupt interrupt_;
   Progress progress_;
   std::vector<double> losses_;
+  RunMetadata metadata_;
 };
 
 // Prints the error; what main() returns after it.

@@ -24,6 +24,7 @@ int main(int argc, char** argv) try {
   flags.Add(
       "demo", &demo,
       "a run of less than a minute, with a larger learning rate, that ends with a loss curve");
+  examples::AddInspectionFlags(flags, &run);
   flags.Example("mnist_cnn --demo", "see it learn");
   flags.Example("mnist_cnn --data_dir data/mnist", "the real MNIST, to more than 99.2 %");
   flags.Example("mnist_cnn --steps 500 --threads 1 --json", "speed on one core, for a script");
@@ -48,7 +49,7 @@ int main(int argc, char** argv) try {
   const Operation train = Adam(run.learning_rate).Minimize(loss, GlobalStep(g));
   const Output accuracy = Accuracy(network(images, nn::kEvaluation), labels);
 
-  Session session(g, {.threads = run.threads});
+  Session session(g, examples::ToSessionOptions(run));
   session.Run(GlobalVariablesInitializer(g));
   const auto evaluate = [&] {
     return examples::TestAccuracy(session, {images, labels, accuracy}, data.test, run);
@@ -58,8 +59,8 @@ int main(int argc, char** argv) try {
   examples::TrainingRun training(run);
   while (training.Continues()) {
     const Batch batch = batches.NextBatch();
-    const auto values =
-        session.Run({loss}, {{images, batch.images}, {labels, batch.labels}}, {train});
+    const auto values = session.Run({loss}, {{images, batch.images}, {labels, batch.labels}},
+                                    {train}, training.options(), training.metadata());
     training.Step(values[0].scalar<float>());
     if (training.WantsEvaluation()) training.Evaluated(evaluate);
   }

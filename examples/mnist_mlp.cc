@@ -15,6 +15,7 @@ int main(int argc, char** argv) try {
   flags.Group("Network");
   flags.Add("hidden_units", &hidden_units, "units of the hidden layer", {.min = 1});
   examples::AddRunFlags(flags, &run);
+  examples::AddInspectionFlags(flags, &run);
   flags.Example("mnist_mlp", "a run of a few seconds");
   flags.Example("mnist_mlp --data_dir data/mnist --steps 10000", "on the real MNIST");
   flags.Example("mnist_mlp --hidden_units 500 --evaluate_every 500", "watch it learn");
@@ -32,7 +33,7 @@ int main(int argc, char** argv) try {
   const Operation train = Adam(run.learning_rate).Minimize(loss, GlobalStep(g));
   const Output accuracy = Accuracy(network(images), labels);
 
-  Session session(g, {.threads = run.threads});
+  Session session(g, examples::ToSessionOptions(run));
   session.Run(GlobalVariablesInitializer(g));
   const auto evaluate = [&] {
     return examples::TestAccuracy(session, {images, labels, accuracy}, data.test, run);
@@ -42,8 +43,8 @@ int main(int argc, char** argv) try {
   examples::TrainingRun training(run);
   while (training.Continues()) {
     const Batch batch = batches.NextBatch();
-    const auto values =
-        session.Run({loss}, {{images, batch.images}, {labels, batch.labels}}, {train});
+    const auto values = session.Run({loss}, {{images, batch.images}, {labels, batch.labels}},
+                                    {train}, training.options(), training.metadata());
     training.Step(values[0].scalar<float>());
     if (training.WantsEvaluation()) training.Evaluated(evaluate);
   }

@@ -31,6 +31,7 @@ int main(int argc, char** argv) try {
             {.min = 0});
   examples::AddRunFlags(flags, &run);
   flags.Add("synthetic", &synthetic, "train on random images");
+  examples::AddInspectionFlags(flags, &run);
   flags.Example("resnet_cifar --data_dir data/cifar10", "ResNet-20, about 91.5 % in the end");
   flags.Example("resnet_cifar --layers 56 --version 2 --data_dir data/cifar10", "deeper");
   flags.Example("resnet_cifar --synthetic --steps 50", "how fast it is here");
@@ -63,7 +64,7 @@ int main(int argc, char** argv) try {
   const Operation train = Momentum(learning_rate, 0.9).Minimize(loss, step);
   const Output accuracy = Accuracy(network(images, nn::kEvaluation), labels);
 
-  Session session(g, {.threads = run.threads});
+  Session session(g, examples::ToSessionOptions(run));
   session.Run(GlobalVariablesInitializer(g));
   const Augmentation augment{.pad_crop = 4, .flip = true, .standardise = true};
   const auto evaluate = [&] {
@@ -75,8 +76,8 @@ int main(int argc, char** argv) try {
   examples::TrainingRun training(run);
   while (training.Continues()) {
     const Batch batch = batches.NextBatch();
-    const auto values =
-        session.Run({loss}, {{images, batch.images}, {labels, batch.labels}}, {train});
+    const auto values = session.Run({loss}, {{images, batch.images}, {labels, batch.labels}},
+                                    {train}, training.options(), training.metadata());
     training.Step(values[0].scalar<float>());
     if (training.WantsEvaluation()) training.Evaluated(evaluate);
   }

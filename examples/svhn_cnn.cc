@@ -16,6 +16,7 @@ int main(int argc, char** argv) try {
               "which shows its speed without any files.");
   examples::AddRunFlags(flags, &run);
   flags.Add("synthetic", &synthetic, "train on random images");
+  examples::AddInspectionFlags(flags, &run);
   flags.Example("svhn_cnn --data_dir data/svhn", "ten times through the data");
   flags.Example("svhn_cnn --synthetic --steps 100", "how fast it is here");
   flags.ParseOrExit(argc, argv);
@@ -33,7 +34,7 @@ int main(int argc, char** argv) try {
   const Operation train = Adam(run.learning_rate).Minimize(loss, GlobalStep(g));
   const Output accuracy = Accuracy(network(images), labels);
 
-  Session session(g, {.threads = run.threads});
+  Session session(g, examples::ToSessionOptions(run));
   session.Run(GlobalVariablesInitializer(g));
   const Augmentation standardised{.standardise = true};
   const auto evaluate = [&] {
@@ -47,8 +48,8 @@ int main(int argc, char** argv) try {
   examples::TrainingRun training(run);
   while (training.Continues()) {
     const Batch batch = batches.NextBatch();
-    const auto values =
-        session.Run({loss}, {{images, batch.images}, {labels, batch.labels}}, {train});
+    const auto values = session.Run({loss}, {{images, batch.images}, {labels, batch.labels}},
+                                    {train}, training.options(), training.metadata());
     training.Step(values[0].scalar<float>());
     if (training.WantsEvaluation()) training.Evaluated(evaluate);
   }

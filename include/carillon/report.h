@@ -18,6 +18,8 @@ std::string FormatCount(int64_t value);
 std::string FormatDuration(double seconds);
 // About four digits: "0.04321", "38.2", "3,820".
 std::string FormatNumber(double value);
+// "99.27 %" of 0.9927.
+std::string FormatPercent(double share);
 
 // How a stream likes its text.
 struct TextStyle {

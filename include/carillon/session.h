@@ -27,8 +27,10 @@ struct SessionOptions {
   // Looking inside.
   bool reference_kernels = false;  // only the plain kernels
   bool log_kernels =
-      false;                // say which kernel was chosen for each node, and which declined and why
-  std::string dump_graphs;  // a folder: the graph after each pass, as text and for Graphviz
+      false;  // say which kernel was chosen for each node, and which declined and why
+  // A folder. Each signature gets a folder of its own in it (1, 2, …), with the graph after each
+  // pass, as text and for Graphviz, and the program that comes of it.
+  std::string dump_graphs;
 };
 
 struct RunOptions {

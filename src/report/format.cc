@@ -47,4 +47,10 @@ std::string FormatNumber(double value) {
   return text;
 }
 
+std::string FormatPercent(double share) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2f %%", 100 * share);
+  return text;
+}
+
 }  // namespace carillon

@@ -15,9 +15,9 @@ using Clock = std::chrono::steady_clock;
 
 constexpr double kSecondsBetweenRedraws = 0.1;
 constexpr double kRateMemorySeconds = 3;  // the shown rate looks back about this far
-constexpr int kBars[] = {30, 20, 14,
-                         10};  // few sizes, so that the bar does not jitter with the text
-constexpr int kNarrowestBar = 10;
+// Few sizes, so that the bar does not jitter with the text.
+constexpr int kBars[] = {30, 20, 14, 10};
+constexpr int kGap = 2;     // columns between the parts
 constexpr int kMargin = 3;  // for the "^C" that a terminal echoes
 
 double Fraction(const ProgressState& state) {
@@ -66,19 +66,18 @@ std::string ProgressBar(const ProgressState& state, const TextStyle& style) {
   const std::string percent =
       has_bar ? PadLeft(StrCat(static_cast<int>(Fraction(state) * 100), "%"), 4) : "";
   const int limit = style.width - kMargin;
-  int used = Columns(step) + Columns(percent) + (has_bar ? 2 + kNarrowestBar : 0);
+  int used = Columns(step);
   size_t fit = 0;
-  while (fit < parts.size() && used + 3 + Columns(parts[fit]) <= limit) {
-    used += 3 + Columns(parts[fit++]);
+  while (fit < parts.size() && used + kGap + Columns(parts[fit]) <= limit) {
+    used += kGap + Columns(parts[fit++]);
   }
   std::string line = Styled(style, kBold, step);
-  if (has_bar && used <= limit) {
-    const int room = kNarrowestBar + limit - used;
-    const int bar =
-        *std::find_if(std::begin(kBars), std::end(kBars), [&](int b) { return b <= room; });
-    StrAppend(&line, "  ", Bar(Fraction(state), bar, style), percent);
-  }
-  for (size_t i = 0; i < fit; ++i) StrAppend(&line, Styled(style, kDim, " · "), parts[i]);
+  // The bar takes what room is left.
+  const int room = limit - used - kGap - Columns(percent);
+  const auto bar = std::ranges::find_if(kBars, [&](int columns) { return columns <= room; });
+  if (has_bar && bar != std::end(kBars))
+    StrAppend(&line, Repeat(" ", kGap), Bar(Fraction(state), *bar, style), percent);
+  for (size_t i = 0; i < fit; ++i) StrAppend(&line, Repeat(" ", kGap), parts[i]);
   return line;
 }
 

@@ -32,6 +32,7 @@ TEST(FormatTest, Numbers) {
   EXPECT_EQ(FormatNumber(0), "0.0000");
   EXPECT_EQ(FormatNumber(0.04321), "0.0432");
   EXPECT_EQ(FormatNumber(38.21), "38.2");
+  EXPECT_EQ(FormatPercent(0.99274), "99.27 %");
   EXPECT_EQ(FormatNumber(999.7), "1,000");
   EXPECT_EQ(FormatNumber(3820.4), "3,820");
   EXPECT_EQ(FormatNumber(1.5e-7), "1.5e-07");
@@ -67,10 +68,14 @@ TEST(ProgressTest, TheBarFitsTheTerminalWhateverItsWidth) {
     EXPECT_LT(Columns(bar), width) << bar;
     EXPECT_NE(bar.find("500/1,000"), std::string::npos) << bar;
   }
+  // All facts are on a line of the usual width; the bar wants more.
+  const std::string usual = ProgressBar(Halfway(), {.width = 80});
   const std::string wide = ProgressBar(Halfway(), {.width = 120});
-  for (const char* part : {"50%", "loss 0.1250", "ETA 0:10", "50.0 steps/s", "5,000 examples/s"}) {
+  for (const char* part : {"loss 0.1250", "ETA 0:10", "50.0 steps/s", "5,000 examples/s"}) {
+    EXPECT_NE(usual.find(part), std::string::npos) << part << " in " << usual;
     EXPECT_NE(wide.find(part), std::string::npos) << part << " in " << wide;
   }
+  EXPECT_NE(wide.find("50%"), std::string::npos) << wide;
 }
 
 TEST(ProgressTest, WritesPlainLinesToAFileAndCountsWhatItShould) {

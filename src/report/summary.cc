@@ -1,5 +1,3 @@
-#include <cstdio>
-
 #include "base/strings.h"
 #include "carillon/report.h"
 
@@ -16,10 +14,8 @@ RunSummary RunSummary::Of(const Progress& progress) {
 }
 
 std::string RunSummary::ToText(const TextStyle& style) const {
-  char percent[32];
-  std::snprintf(percent, sizeof percent, "%.2f %%", accuracy * 100);
   Table table(title);
-  table.Row({"test accuracy", percent});
+  table.Row({"test accuracy", FormatPercent(accuracy)});
   table.Row({"training loss", FormatNumber(loss)});
   table.Row({"steps", StrCat(FormatCount(steps), interrupted ? " (interrupted)" : "")});
   table.Row({"time", seconds < 60 ? StrCat(FormatNumber(seconds), " s") : FormatDuration(seconds)});

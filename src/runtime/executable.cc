@@ -11,19 +11,24 @@
 namespace carillon {
 namespace {
 
-// Writes the graph after each pass into a folder: 01-prune.txt, 01-prune.dot, …
+// Writes the graph after each pass into a folder: 00-signature.txt, 01-prune.txt, 01-prune.dot, …
 class GraphDump {
  public:
   explicit GraphDump(std::string folder) : folder_(std::move(folder)) {}
 
   void Write(std::string_view pass, const NodeGraph& graph) {
     if (folder_.empty()) return;
-    Write(pass, ".txt", ToText(graph));
-    Write(pass, ".dot", ToGraphviz(graph));
+    WriteFile(pass, ".dot", ToGraphviz(graph));
+    Write(pass, carillon::ToText(graph));
+  }
+  void Write(std::string_view pass, const std::string& text) {
+    if (folder_.empty()) return;
+    WriteFile(pass, ".txt", text);
     ++number_;
   }
-  void Write(std::string_view pass, std::string_view ending, const std::string& text) {
-    if (folder_.empty()) return;
+
+ private:
+  void WriteFile(std::string_view pass, std::string_view ending, const std::string& text) {
     std::error_code error;
     std::filesystem::create_directories(folder_, error);
     const std::string path =
@@ -32,10 +37,23 @@ class GraphDump {
     if (!(file << text)) LogWarning("the graph could not be written to ", path);
   }
 
- private:
   const std::string folder_;
-  int number_ = 1;
+  int number_ = 0;
 };
+
+// One line each: "feed x:0 [100,784]", "fetch loss:0", "target train".
+std::string ToText(const Signature& signature) {
+  std::string text;
+  for (size_t i = 0; i < signature.feeds.size(); ++i) {
+    const Endpoint& feed = signature.feeds[i];
+    StrAppend(&text, "feed ", feed.node->name(), ":", feed.index, " ",
+              signature.feed_shapes[i].ToString(), "\n");
+  }
+  for (const Endpoint& fetch : signature.fetches)
+    StrAppend(&text, "fetch ", fetch.node->name(), ":", fetch.index, "\n");
+  for (const Node* target : signature.targets) StrAppend(&text, "target ", target->name(), "\n");
+  return text;
+}
 
 struct NamedPass {
   const char* name;
@@ -90,6 +108,7 @@ StatusOr<std::unique_ptr<Executable>> Executable::Make(const NodeGraph& graph,
                                                        ResourceStore* session_state,
                                                        const SpecializeOptions& options) {
   GraphDump dump(options.dump_folder);
+  dump.Write("signature", ToText(signature));
   CARILLON_ASSIGN_OR_RETURN(std::unique_ptr<NodeGraph> work, PruneToSignature(graph, signature));
   if (options.in_parts) CARILLON_RETURN_IF_ERROR(ExchangeInParts(work.get()));
   dump.Write("prune", *work);
@@ -116,7 +135,7 @@ StatusOr<std::unique_ptr<Executable>> Executable::Make(const NodeGraph& graph,
   executable->device_ = std::move(device);
   CARILLON_ASSIGN_OR_RETURN(executable->program_, Lower(std::move(work), *executable->device_,
                                                         session_state, options.lowering));
-  dump.Write("program", ".txt", executable->program_->ToString());
+  dump.Write("program", executable->program_->ToString());
   if (executable->program_->straight_line) {
     executable->executor_ = MakeStraightLineExecutor(*executable->program_, *executable->device_);
   } else {

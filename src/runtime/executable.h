@@ -16,7 +16,7 @@ struct SpecializeOptions {
   bool optimize = true;
   bool allow_soft_placement = false;
   bool in_parts = false;    // feeds and fetches are exchanged through the step's rendezvous
-  std::string dump_folder;  // see SessionOptions::dump_graphs
+  std::string dump_folder;  // for the graph after each pass; empty: no dump
 };
 
 class Executable {

@@ -101,10 +101,11 @@ StatusOr<std::shared_ptr<Executable>> LocalSession::Find(PreparedRun& run,
   return made.executable;
 }
 
-SpecializeOptions LocalSession::MakeSpecializeOptions() const {
+SpecializeOptions LocalSession::MakeSpecializeOptions() {
   SpecializeOptions options{.optimize = options_.optimize,
-                            .allow_soft_placement = options_.allow_soft_placement,
-                            .dump_folder = options_.dump_graphs};
+                            .allow_soft_placement = options_.allow_soft_placement};
+  if (!options_.dump_graphs.empty())
+    options.dump_folder = StrCat(options_.dump_graphs, "/", next_dump_.fetch_add(1));
   options.lowering.kernels = {.threads = threads_,
                               .exact = options_.exact,
                               .measure = options_.measure,

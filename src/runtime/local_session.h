@@ -135,7 +135,7 @@ class LocalSession {
 
   StatusOr<std::shared_ptr<Executable>> Find(PreparedRun& run, std::span<const Tensor> feeds);
   Status CheckFeeds(const PreparedRun& run, std::span<const Tensor> feeds) const;
-  SpecializeOptions MakeSpecializeOptions() const;
+  SpecializeOptions MakeSpecializeOptions();
   friend class StepInParts;
   Status Enter(CancellationSource* step);
   void Leave(CancellationSource* step);
@@ -152,6 +152,7 @@ class LocalSession {
   MapResourceStore state_;  // what stateful kernels keep between steps
   DeadlineTimer timer_;
   std::atomic<int64_t> next_step_{1};
+  std::atomic<int> next_dump_{1};
 
   std::shared_mutex graph_mutex_;  // shared while graph_ is read
   std::mutex mutex_;
