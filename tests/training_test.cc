@@ -8,8 +8,8 @@ namespace {
 
 // Trains a network on the embedded digits; its accuracy on those set apart for the test.
 float Train(const nn::Layer& network, const std::function<Optimizer(const Output&)>& optimizer,
-            int steps) {
-  const DataSplits data = DrawDigits({.train_size = 6000, .test_size = 1000});
+            int steps, const DigitsOptions& digits = {.train_size = 6000, .test_size = 1000}) {
+  const DataSplits data = DrawDigits(digits);
   Graph g;
   g.SetSeed(1);
   const Output images = Placeholder(g, kFloat, {-1, 28, 28, 1});
@@ -27,7 +27,7 @@ float Train(const nn::Layer& network, const std::function<Optimizer(const Output
     session.Run(train, {{images, batch.images}, {labels, batch.labels}});
   }
   EXPECT_EQ(session.Run(step.read()).scalar<int64_t>(), steps);
-  const Batch test = Batches(data.test, BatchOptions::ForEvaluation(1000)).NextBatch();
+  const Batch test = Batches(data.test, BatchOptions::ForEvaluation(digits.test_size)).NextBatch();
   return session.Run(accuracy, {{images, test.images}, {labels, test.labels}}).scalar<float>();
 }
 
@@ -47,6 +47,16 @@ TEST(Training, AConvolutionalNetworkWithBatchNormAndDropoutLearnsToo) {
     return Momentum(LinearWarmup(CosineDecay(0.1f, step, 300), step, 30), 0.9);
   };
   EXPECT_GT(Train(cnn, momentum, 300), 0.9f);
+}
+
+// The digits are worth a better model: a linear one does not get far even with all of them.
+TEST(Training, ALinearModelStaysUnder95Percent) {
+  const float accuracy =
+      Train(nn::Sequential({nn::Flatten(), nn::Dense(10)}),
+            [](const Output& step) { return Adam(ExponentialDecay(0.003f, step, 600, 0.5f)); },
+            3000, {.train_size = 60'000, .test_size = 10'000});
+  EXPECT_GT(accuracy, 0.8f);
+  EXPECT_LT(accuracy, 0.95f);
 }
 
 TEST(Training, TheSameSeedsGiveTheSameNetwork) {
