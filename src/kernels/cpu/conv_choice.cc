@@ -76,7 +76,6 @@ class Measurement {
 
   // Of one run.
   double Run(ConvAlgorithm& algorithm, const Scratch& scratch) const {
-    if (scratch.data() == nullptr) return kHopeless;
     const ConvAlgorithm::Buffers buffers{input_.data(), filter_.data(),
                                          problem_.has_bias ? bias_.data() : nullptr, output_.data(),
                                          scratch.data()};
@@ -123,34 +122,43 @@ class Measurement {
 };
 
 // The position of the fastest. They run in turns, so that what disturbs the machine for a while
-// disturbs all; those that are far behind after the first turn drop out.
+// disturbs all. After each turn those that are behind drop out, more of them each time, since a
+// time of several turns is known better; it is over when one is left or the time is up.
 size_t FindFastest(const ConvProblem& problem,
                    const std::vector<std::unique_ptr<ConvAlgorithm>>& algorithms) {
-  constexpr int kTurns = 4;
+  constexpr double kMayBeBehind[] = {2.0, 1.3, 1.15};  // after the first, second and third turn
+  constexpr double kMostSeconds = 0.15;                // of all turns but the first
   const Measurement measurement(problem);
-  if (!measurement.has_memory()) return 0;
-  std::vector<double> runs(algorithms.size(), kHopeless), reorders(algorithms.size(), 0);
-  std::vector<std::unique_ptr<Scratch>> scratch;
-  for (size_t i = 0; i < algorithms.size(); ++i) {
-    scratch.push_back(std::make_unique<Scratch>(algorithms[i]->scratch_bytes()));
-    reorders[i] = measurement.Reorders(*algorithms[i]);
-  }
-  const auto best = [&] {
-    size_t winner = 0;
-    for (size_t i = 1; i < algorithms.size(); ++i) {
-      if (runs[i] + reorders[i] < runs[winner] + reorders[winner]) winner = i;
-    }
-    return winner;
+  size_t scratch_bytes = kTensorAlignment;
+  for (const auto& algorithm : algorithms)
+    scratch_bytes = std::max(scratch_bytes, algorithm->scratch_bytes());
+  const Scratch scratch(scratch_bytes);
+  if (!measurement.has_memory() || scratch.data() == nullptr) return 0;
+
+  struct Racer {
+    size_t position;
+    double run;
+    double reorders = 0;
+    double total() const { return run + reorders; }
   };
-  for (int turn = 0; turn < kTurns; ++turn) {
-    const size_t leader = best();
-    const double limit = turn == 0 ? kHopeless : 2 * (runs[leader] + reorders[leader]);
-    for (size_t i = 0; i < algorithms.size(); ++i) {
-      if (turn > 0 && runs[i] + reorders[i] > limit) continue;
-      runs[i] = std::min(runs[i], measurement.Run(*algorithms[i], *scratch[i]));
-    }
+  std::vector<Racer> racers;
+  for (size_t i = 0; i < algorithms.size(); ++i)
+    racers.push_back({i, measurement.Run(*algorithms[i], scratch)});
+  const double least = std::ranges::min(racers, {}, &Racer::run).run;
+  for (Racer& racer : racers) {
+    // Those that are out of the question need not be looked at any further.
+    const bool hopeless = racer.run > kMayBeBehind[0] * least;
+    racer.reorders = hopeless ? kHopeless : measurement.Reorders(*algorithms[racer.position]);
   }
-  return best();
+  const double end = Seconds() + kMostSeconds;
+  for (const double may_be_behind : kMayBeBehind) {
+    const double limit = may_be_behind * std::ranges::min(racers, {}, &Racer::total).total();
+    std::erase_if(racers, [&](const Racer& racer) { return !(racer.total() <= limit); });
+    if (racers.size() <= 1 || Seconds() > end) break;
+    for (Racer& racer : racers)
+      racer.run = std::min(racer.run, measurement.Run(*algorithms[racer.position], scratch));
+  }
+  return racers.empty() ? 0 : std::ranges::min(racers, {}, &Racer::total).position;
 }
 
 // Winners by problem. The one thing here that outlives a call.
