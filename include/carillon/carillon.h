@@ -17,6 +17,7 @@
 #include "carillon/ops/accumulator.h"
 #include "carillon/ops/array.h"
 #include "carillon/ops/control_flow.h"
+#include "carillon/ops/list.h"
 #include "carillon/ops/math.h"
 #include "carillon/ops/nn.h"
 #include "carillon/ops/queue.h"

@@ -122,7 +122,7 @@ void BackwardPass::Differentiate(const Operation& op) {
   const NameScope scope(graph_, op.name() + "_grad");
   std::optional<ColocateWith> colocate;
   if (options_.colocate) colocate.emplace(graph_, op);
-  GradContext context(op, std::move(output_grads));
+  GradContext context(op, std::move(output_grads), options_.call);
   gradient_of(context);
   for (int i = 0; i < op.num_inputs(); ++i)
     Add(op.input(i), std::move(context.input_grads()[static_cast<size_t>(i)]));

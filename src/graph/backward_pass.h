@@ -18,6 +18,7 @@ struct BackwardOptions {
   LoopMap* loops = nullptr;
   const GradTable* table = &AllGradients();
   bool colocate = true;
+  std::string call;                     // GradContext::call
   std::set<std::pair<int, int>> stops;  // node id and output of values that count as constants
 
   bool Stops(const Output& value) const {

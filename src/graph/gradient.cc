@@ -40,6 +40,10 @@ IndexedSlices ConcatenateSlices(const std::vector<Gradient>& parts) {
 }  // namespace
 
 bool IsTrainable(const Output& value) {
+  if (value.dtype() == DType::kVariant) {
+    const auto& element = InfoOf(value).handle;
+    return !element.has_value() || IsFloating(element->dtype) || element->dtype == DType::kVariant;
+  }
   return IsFloating(value.dtype()) || value.dtype() == DType::kResource;
 }
 
@@ -47,6 +51,14 @@ Output FillLike(const Output& value, double element) {
   // Through the shape rather than ZerosLike, so that the value itself need not live until the
   // backward pass. Never through a constant shape, which would be alive in branches not taken.
   const OutputInfo& info = InfoOf(value);
+  if (info.dtype == DType::kVariant) {
+    if (element != 0) {
+      Throw(InvalidArgument("'", value.name(),
+                            "' is a list, which has no ones: its gradient must "
+                            "start from a list that is given"));
+    }
+    return OpBuilder("ZerosLike").Arg(value);
+  }
   if (info.dtype != DType::kResource) {
     Output shape = OpBuilder("Shape").Arg(value);
     return OpBuilder("Fill").Arg(shape).Arg(ScalarOf(info.dtype, element));
@@ -97,6 +109,7 @@ GradTable::GradTable() {
   AddNnGradients(*this);
   AddStateGradients(*this);
   AddControlFlowGradients(*this);
+  AddListGradients(*this);
 }
 
 void GradTable::Add(std::string_view op, GradFn fn) {

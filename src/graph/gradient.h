@@ -12,8 +12,8 @@
 
 namespace carillon {
 
-// True when a gradient can flow through `value`: a floating dtype, or a handle whose gradient is
-// that of the variable behind it.
+// True when a gradient can flow through `value`: a floating dtype, a handle whose gradient is that
+// of the variable behind it, or a list, whose gradient is the list of its elements' gradients.
 bool IsTrainable(const Output& value);
 
 // A tensor shaped like `value` (like the variable behind it, for a handle) with every element
@@ -29,13 +29,17 @@ Gradient SumGradients(const std::vector<Gradient>& parts);
 // gradients of the inputs it can; inputs left unset have none.
 class GradContext {
  public:
-  GradContext(Operation op, std::vector<Gradient> output_grads)
+  // `call`: a name that no other call of Gradients has.
+  GradContext(Operation op, std::vector<Gradient> output_grads, std::string call = "")
       : op_(op),
+        call_(std::move(call)),
         output_grads_(std::move(output_grads)),
         input_grads_(static_cast<size_t>(op.num_inputs())) {}
 
   Graph& graph() const { return op_.graph(); }
   Operation op() const { return op_; }
+  // What this call of Gradients is called; the same for all ops, inside loops too.
+  const std::string& call() const { return call_; }
   Output input(int i) const { return op_.input(i); }
   Output output(int i) const { return op_.output(i); }
   int num_inputs() const { return op_.num_inputs(); }
@@ -53,6 +57,7 @@ class GradContext {
 
  private:
   Operation op_;
+  std::string call_;
   std::vector<Gradient> output_grads_;
   std::vector<Gradient> input_grads_;
 };
@@ -82,5 +87,6 @@ void AddMathGradients(GradTable& grads);
 void AddNnGradients(GradTable& grads);
 void AddStateGradients(GradTable& grads);
 void AddControlFlowGradients(GradTable& grads);
+void AddListGradients(GradTable& grads);
 
 }  // namespace carillon

@@ -63,7 +63,7 @@ std::vector<Gradient> Gradients(const std::vector<Output>& ys, const std::vector
     y_grads.push_back(IsTrainable(y) ? Gradient(FillLike(y, 1.0)) : Gradient());
   }
   LoopMap loops = ValueOrThrow(LoopMap::Make(graph.nodes()));
-  BackwardOptions backward{.loops = &loops, .colocate = options.colocate};
+  BackwardOptions backward{.loops = &loops, .colocate = options.colocate, .call = scope.prefix()};
   for (const Output& stop : options.stop_gradients)
     backward.stops.insert({stop.node()->id(), stop.index()});
   return BackwardPass(graph, 0, backward).Run(ys, y_grads, xs);

@@ -159,6 +159,14 @@ Status ShapeMergeInputs(ShapeContext& c) {
     CARILLON_ASSIGN_OR_RETURN(merged, MergeShapes(merged, c.input(i)));
   }
   c.set_output(0, merged);
+  // Of lists: what each says of an element.
+  std::optional<HandleInfo> handle = c.input_handle(0);
+  for (int i = 1; i < c.num_inputs() && handle.has_value(); ++i) {
+    const std::optional<HandleInfo> other = c.input_handle(i);
+    if (!other.has_value()) continue;
+    CARILLON_ASSIGN_OR_RETURN(handle->shape, MergeShapes(handle->shape, other->shape));
+  }
+  if (handle.has_value()) c.set_output_handle(0, *handle);
   return absl::OkStatus();
 }
 
