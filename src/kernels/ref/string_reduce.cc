@@ -34,7 +34,7 @@ class ReduceJoinKernel final : public Kernel {
       const int64_t named = IndexAt(axes, i), axis = named < 0 ? named + rank : named;
       if (axis < 0 || axis >= rank) {
         return OutOfRange("reduction dimension ", named, " does not exist in shape ",
-                               in.shape().ToString());
+                          in.shape().ToString());
       }
       const auto d = static_cast<size_t>(axis);
       if (std::exchange(reduced[d], true)) {
