@@ -11,6 +11,7 @@
 #include "absl/strings/numbers.h"
 #include "base/edit_distance.h"
 #include "base/strings.h"
+#include "graph/function_library.h"
 #include "graph/passes/pass.h"
 #include "proto/graph.pb.h"
 #include "tensor/tensor_proto.h"
@@ -149,9 +150,11 @@ class Importer {
       : def_(graph_def), prefix_(prefix.empty() ? "" : prefix + "/"), graph_(graph) {}
 
   Status Run() {
+    CARILLON_RETURN_IF_ERROR(AddFunctions());
     Status status = AddAll();
     if (!status.ok()) {
       for (auto node = added_.rbegin(); node != added_.rend(); ++node) graph_->Remove(*node);
+      if (!functions_.empty()) graph_->functions()->Remove(functions_);
     }
     return status;
   }
@@ -162,6 +165,13 @@ class Importer {
     int input;
     ParsedInput from;
   };
+
+  Status AddFunctions() {
+    if (def_.library().function().empty() && def_.library().gradient().empty())
+      return absl::OkStatus();
+    if (graph_->functions() == nullptr) graph_->set_functions(std::make_shared<FunctionLibrary>());
+    return graph_->functions()->Add(def_.library(), &functions_);
+  }
 
   Status AddAll() {
     const size_t n = static_cast<size_t>(def_.node_size());
@@ -218,6 +228,9 @@ class Importer {
 
   Status AddOne(size_t i) {
     const tensorflow::NodeDef& def = Def(i);
+    if (def.op() == "_Arg" || def.op() == "_Retval" || def.op() == "_Targets")
+      return InvalidArgument("node '", def.name(), "' has the op '", def.op(),
+                             "', which only passes may use");
     NodeInit init{.name = prefix_ + def.name(), .op = def.op(), .device = def.device()};
     std::vector<std::pair<int, ParsedInput>> open;
     for (const ParsedInput& input : inputs_[i]) {
@@ -266,6 +279,7 @@ class Importer {
   std::vector<std::vector<ParsedInput>> inputs_;
   std::vector<BackEdge> back_edges_;
   std::vector<Node*> added_;
+  std::vector<std::string> functions_;  // that were added
 };
 
 class FirstError final : public google::protobuf::io::ErrorCollector {
@@ -370,6 +384,7 @@ void ExportGraphDef(const NodeGraph& graph, tensorflow::GraphDef* graph_def, int
       if (!is_default) AttrToProto(value, &(*def->mutable_attr())[name]);
     }
   }
+  if (graph.functions() != nullptr) graph.functions()->ToProto(graph_def->mutable_library());
 }
 
 std::string ExportGraphDefBinary(const NodeGraph& graph) {

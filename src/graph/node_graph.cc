@@ -6,6 +6,7 @@
 #include "base/strings.h"
 #include "base/throw.h"
 #include "graph/frames.h"
+#include "graph/function_library.h"
 #include "graph/node_check.h"
 #include "graph/node_mark.h"
 #include "graph/shape_context.h"
@@ -44,6 +45,7 @@ std::string Node::Describe() const { return StrCat("'", name_, "' (", op(), ")")
 
 StatusOr<Node*> NodeGraph::Add(NodeInit init) {
   const OpSpec* spec = ops_.Find(init.op);
+  if (spec == nullptr && functions_ != nullptr) spec = functions_->FindSpec(init.op);
   if (spec == nullptr) {
     return NotFound("op type '", init.op, "' of node '", init.name,
                     "' is not known; the nearest known one is '", ops_.NearestName(init.op), "'");

@@ -6,6 +6,7 @@
 #include "base/logging.h"
 #include "base/strings.h"
 #include "graph/graphviz.h"
+#include "runtime/function_instantiator.h"
 #include "runtime/placer.h"
 
 namespace carillon {
@@ -112,6 +113,8 @@ StatusOr<std::unique_ptr<Executable>> Executable::Make(const NodeGraph& graph,
   CARILLON_ASSIGN_OR_RETURN(std::unique_ptr<NodeGraph> work, PruneToSignature(graph, signature));
   if (options.in_parts) CARILLON_RETURN_IF_ERROR(ExchangeInParts(work.get()));
   dump.Write("prune", *work);
+  CARILLON_RETURN_IF_ERROR(ExpandFunctions(work.get()));
+  dump.Write("expand-functions", *work);
   CARILLON_RETURN_IF_ERROR(PlaceOn(*work, *device, options.allow_soft_placement));
   CARILLON_RETURN_IF_ERROR(ReadReferences(work.get()));
   CARILLON_RETURN_IF_ERROR(InferAllShapes(work.get()));
@@ -133,8 +136,11 @@ StatusOr<std::unique_ptr<Executable>> Executable::Make(const NodeGraph& graph,
   }
   std::unique_ptr<Executable> executable(new Executable);
   executable->device_ = std::move(device);
-  CARILLON_ASSIGN_OR_RETURN(executable->program_, Lower(std::move(work), *executable->device_,
-                                                        session_state, options.lowering));
+  LibraryInstantiator functions(work->functions(), executable->device_, options);
+  LoweringOptions lowering = options.lowering;
+  if (work->functions() != nullptr) lowering.functions = &functions;
+  CARILLON_ASSIGN_OR_RETURN(executable->program_,
+                            Lower(std::move(work), *executable->device_, session_state, lowering));
   dump.Write("program", executable->program_->ToString());
   if (executable->program_->straight_line) {
     executable->executor_ = MakeStraightLineExecutor(*executable->program_, *executable->device_);

@@ -17,6 +17,10 @@ struct SpecializeOptions {
   bool allow_soft_placement = false;
   bool in_parts = false;    // feeds and fetches are exchanged through the step's rendezvous
   std::string dump_folder;  // for the graph after each pass; empty: no dump
+  // Of functions that kernels call: where they find resources by name, and how many functions stand
+  // around this one.
+  ResourceStore* resources = nullptr;
+  int function_depth = 0;
 };
 
 class Executable {

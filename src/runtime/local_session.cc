@@ -103,7 +103,8 @@ StatusOr<std::shared_ptr<Executable>> LocalSession::Find(PreparedRun& run,
 
 SpecializeOptions LocalSession::MakeSpecializeOptions() {
   SpecializeOptions options{.optimize = options_.optimize,
-                            .allow_soft_placement = options_.allow_soft_placement};
+                            .allow_soft_placement = options_.allow_soft_placement,
+                            .resources = resources_};
   if (!options_.dump_graphs.empty())
     options.dump_folder = StrCat(options_.dump_graphs, "/", next_dump_.fetch_add(1));
   options.lowering.kernels = {.threads = threads_,

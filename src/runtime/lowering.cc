@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "base/strings.h"
 #include "graph/frames.h"
+#include "graph/liveness.h"
 #include "graph/node_mark.h"
 #include "runtime/memory_plan.h"
 
@@ -17,6 +18,16 @@ namespace {
 bool DoesNothing(const std::string& op) {
   return op == "NoOp" || op == "_Targets" || op == "ControlTrigger";
 }
+
+// Stands for a kernel that cannot be had, in a branch that may not be taken.
+class FailingKernel final : public Kernel {
+ public:
+  explicit FailingKernel(Status status) : status_(std::move(status)) {}
+  Status Run(KernelContext&) override { return status_; }
+
+ private:
+  const Status status_;
+};
 
 class Lowering {
  public:
@@ -149,16 +160,26 @@ class Lowering {
     for (int i = 0; i < node->num_inputs(); ++i) inputs.push_back(InputInfo(*node, i));
     for (int i = 0; i < node->num_outputs(); ++i)
       outputs.push_back({.dtype = node->output(i).dtype, .shape = node->output(i).shape});
-    const KernelRequest request{*node, inputs, outputs, options_.kernels, session_state_};
+    const KernelRequest request{
+        *node, inputs, outputs, options_.kernels, session_state_, options_.functions};
     KernelResult kernel =
         device_.kernels->Make(request, &instruction->kernel_name, options_.log_choice);
     if (!kernel.ok()) {
-      return Status(kernel.status().code(), StrCat("node ", node->Describe(), " on ", device_.name,
+      Status status(kernel.status().code(), StrCat("node ", node->Describe(), " on ", device_.name,
                                                    ", inputs ", DescribeValues(inputs), ": ",
                                                    kernel.status().message(), NodeMark(*node)));
+      if (!MayNotRun(*node)) return status;
+      kernel = std::make_unique<FailingKernel>(std::move(status));
+      instruction->kernel_name = "fails";
     }
     instruction->kernel = *std::move(kernel);
     return absl::OkStatus();
+  }
+
+  bool MayNotRun(const Node& node) {
+    if (program_->straight_line) return false;
+    if (may_not_run_.empty()) may_not_run_ = NodesThatMayNotRun(*program_->graph);
+    return may_not_run_[Index(node.id())];
   }
 
   static std::string DescribeValues(const std::vector<ValueInfo>& values) {
@@ -202,6 +223,7 @@ class Lowering {
   std::map<int, std::vector<std::pair<Layout, int>>> reorders_;
   std::vector<int> position_;  // of each node's instruction; -1 when it has none
   std::vector<OpenInput> open_;
+  std::vector<bool> may_not_run_;  // by node id; found out when it is first asked
 };
 
 }  // namespace

@@ -14,6 +14,7 @@ struct LoweringOptions {
   KernelOptions kernels;
   bool plan_memory = true;
   std::function<void(const std::string&)> log_choice;  // hears of every kernel choice
+  FunctionInstantiator* functions = nullptr;           // for kernels that call functions
 };
 
 // `graph` has _Arg, _Retval and _Targets nodes and no reference edges into value inputs. Kernels

@@ -16,6 +16,8 @@ namespace carillon {
 // so that a resource is made once, while lookups of other names go on.
 class MapResourceStore final : public ResourceStore {
  public:
+  // Resources that work in the background may look for others until they are gone.
+  ~MapResourceStore() override { ClearAll(); }
   std::shared_ptr<Resource> Find(const std::string& container, const std::string& name) override;
   StatusOr<std::shared_ptr<Resource>> FindOrMake(
       const std::string& container, const std::string& name,

@@ -5,12 +5,15 @@
 #include <gtest/gtest.h>
 #include <new>
 
+#include "base/throw.h"
 #include "carillon/op_builder.h"
 #include "carillon/ops/control_flow.h"
 #include "carillon/ops/random.h"
 #include "carillon/ops/training.h"
 #include "carillon/session.h"
 #include "carillon/variable.h"
+#include "runtime/function_instantiator.h"
+#include "runtime/resource_store.h"
 
 namespace {
 
@@ -98,6 +101,31 @@ TEST(SteadyState, AStepWithConditionsDoesNotAllocate) {
   const Callable step = session.MakeCallable({p, x}, {y});
   EXPECT_EQ(AllocationsIn(step, {Tensor::Scalar(true), Tensor::Full<float>({64}, 1.0f)}), 0);
   EXPECT_EQ(AllocationsIn(step, {Tensor::Scalar(false), Tensor::Full<float>({64}, 1.0f)}), 0);
+}
+
+TEST(SteadyState, ACallOfAFunctionDoesNotAllocate) {
+  if (!CARILLON_COUNTS_ALLOCATIONS) GTEST_SKIP() << "the sanitizer owns operator new";
+  Graph g;
+  g.ImportText(R"(library { function {
+      signature { name: "f" input_arg { name: "x" type: DT_FLOAT }
+                  output_arg { name: "y" type: DT_FLOAT } }
+      node_def { name: "t" op: "Tanh" input: "x" attr { key: "T" value { type: DT_FLOAT } } }
+      node_def { name: "n" op: "Neg" input: "t:y:0" attr { key: "T" value { type: DT_FLOAT } } }
+      ret { key: "y" value: "n:y:0" } } })");
+  MapResourceStore resources;
+  const SpecializeOptions options{.resources = &resources};
+  LibraryInstantiator functions(g.nodes().functions(), MakeCpuDevice("/job:localhost"), options);
+  const std::shared_ptr<CallableFunction> f = ValueOrThrow(functions.Instantiate({"f", {}}));
+  CancellationSource cancellation;
+  const Tensor x = Tensor::Full<float>({64}, 1.0f);
+  std::vector<Tensor> results;
+  const auto call = [&] { ThrowIfError(f->Call({&x, 1}, &cancellation, &results)); };
+  for (int i = 0; i < 3; ++i) call();
+  allocations = 0;
+  counting = true;
+  for (int i = 0; i < 10; ++i) call();
+  counting = false;
+  EXPECT_EQ(allocations, 0);
 }
 
 }  // namespace

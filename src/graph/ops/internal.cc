@@ -79,6 +79,9 @@ void AddInternalOps(OpTable& ops) {
   ops.Add("_Send(tensor: T) -> ()", "T: type; key: string", {stateful}, ShapeNothing);
   ops.Add("_Recv() -> (tensor: T)", "T: type; key: string; shape: shape = ?", {stateful}, ArgShape);
 
+  // How many times a For runs its body. InvalidArgument for a range that leads nowhere.
+  ops.Add("_ForCount(start: int32, limit: int32, delta: int32) -> (count: int32)", "", ShapeScalar);
+
   AddFusedNnOps(ops);
 }
 

@@ -13,7 +13,8 @@ bool MayMerge(const Node& node) {
   if (node.spec().is_stateful || node.num_outputs() == 0 || node.op().starts_with('_'))
     return false;
   for (int i = 0; i < node.num_outputs(); ++i) {
-    if (node.output(i).is_ref) return false;
+    // Data sets are variants, and two that look alike may each draw seeds of their own.
+    if (node.output(i).is_ref || node.output(i).dtype == DType::kVariant) return false;
   }
   // What takes a reference may change what is behind it (QueueDequeue, StackPop), whatever its spec
   // says.

@@ -114,7 +114,12 @@ Status FoldConstants(NodeGraph* graph, Evaluate evaluate, int64_t max_bytes) {
   for (Node* node : order) {
     rewiring.Update(node);
     if (!IsFoldable(*node) || (has_control_flow && ReadsSwitch(*node))) continue;
-    CARILLON_RETURN_IF_ERROR(graph->InferShapes(node));  // inputs may have become constants
+    // Inputs may have become constants. What does not fit them may be in a branch that is not
+    // taken.
+    if (const Status status = graph->InferShapes(node); !status.ok()) {
+      if (!has_control_flow) return status;
+      continue;
+    }
     std::vector<std::optional<Tensor>> values(static_cast<size_t>(node->num_outputs()));
     for (int i = 0; i < node->num_outputs(); ++i)
       values[static_cast<size_t>(i)] = ValueFromShapes(*node, i);
