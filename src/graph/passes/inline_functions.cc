@@ -267,6 +267,7 @@ Status FunctionExpansion::CopyBody(const Node& call, const FunctionBody& body,
 StatusOr<Node*> FunctionExpansion::Add(const Node& origin, std::string_view name,
                                        std::string_view op, std::vector<Endpoint> inputs,
                                        AttrMap attrs, std::vector<Node*> control_inputs) {
+  attrs.emplace(kStandsForAttr, AttrValue(UserNameOf(origin)));
   CARILLON_ASSIGN_OR_RETURN(Node * node,
                             graph_.Add({.name = graph_.UniqueName(StrCat(origin.name(), "/", name)),
                                         .op = std::string(op),

@@ -1,0 +1,320 @@
+// Iterators as resources, and the ops that make, fill and read them.
+#include "base/background.h"
+#include "base/strings.h"
+#include "base/throw.h"
+#include "kernels/optional_value.h"
+#include "kernels/ref/dataset_kernels.h"
+#include "proto/tensor.pb.h"
+
+namespace carillon {
+namespace {
+
+// InvalidArgument unless what one side says of the elements fits what the other says.
+Status CheckCompatible(const ElementSpec& wanted, const ElementSpec& given) {
+  if (wanted.dtypes.size() != given.dtypes.size())
+    return InvalidArgument("elements of ", wanted.dtypes.size(),
+                           " components are wanted, but these have ", given.dtypes.size());
+  for (size_t i = 0; i < wanted.dtypes.size(); ++i) {
+    if (wanted.dtypes[i] != given.dtypes[i])
+      return InvalidArgument("component ", i, " should be ", DTypeName(wanted.dtypes[i]),
+                             " but is ", DTypeName(given.dtypes[i]));
+    if (i < wanted.shapes.size() && i < given.shapes.size() &&
+        !wanted.shapes[i].IsCompatibleWith(given.shapes[i]))
+      return InvalidArgument("component ", i, " should have shape ", wanted.shapes[i].ToString(),
+                             " but has ", given.shapes[i].ToString());
+  }
+  return absl::OkStatus();
+}
+
+// An iterator that steps of several sessions may share, and that can be pointed at another data
+// set.
+//
+// Invariants, under mutex_: current_ is what the next GetNext walks; busy_ is set while one does,
+// outside of the lock. A walk keeps its iterator alive when another data set takes its place.
+class IteratorResource final : public Resource {
+ public:
+  explicit IteratorResource(ElementSpec spec) : spec_(std::move(spec)) {}
+  const ElementSpec& spec() const { return spec_; }
+
+  Status SetDataset(const Dataset& dataset, Allocator* allocator, Cancellation* cancellation) {
+    CARILLON_RETURN_IF_ERROR(CheckCompatible(spec_, dataset.spec()));
+    auto walk = std::make_shared<Walk>();
+    CARILLON_ASSIGN_OR_RETURN(walk->iterator,
+                              dataset.MakeIterator({allocator, cancellation, &walk->functions}));
+    std::lock_guard lock(mutex_);
+    current_.swap(walk);
+    return absl::OkStatus();
+  }
+
+  // The same with what `make` gives, unless there is a data set already. `make` runs once at a
+  // time.
+  Status SetDatasetOnce(Allocator* allocator, Cancellation* cancellation,
+                        absl::FunctionRef<StatusOr<DatasetPtr>()> make) {
+    std::lock_guard making(making_);
+    {
+      std::lock_guard lock(mutex_);
+      if (current_ != nullptr) return absl::OkStatus();
+    }
+    CARILLON_ASSIGN_OR_RETURN(const DatasetPtr dataset, make());
+    return SetDataset(*dataset, allocator, cancellation);
+  }
+
+  // Blocks.
+  Status GetNext(Allocator* allocator, Cancellation* cancellation, Element* element, bool* end) {
+    std::unique_lock lock(mutex_);
+    CARILLON_RETURN_IF_ERROR(
+        WaitUnlessCancelled(lock, changed_, cancellation, [this] { return !busy_; }));
+    std::shared_ptr<Walk> walk = current_;
+    if (walk == nullptr)
+      return FailedPrecondition(
+          "GetNext() failed because the iterator has not been initialized. Run its initializer "
+          "before getting the next element.");
+    busy_ = true;
+    lock.unlock();
+    Status status;
+    const Status thrown = CatchAsStatus([&] {
+      status = walk->iterator->GetNext({allocator, cancellation, &walk->functions}, element, end);
+    });
+    walk.reset();
+    lock.lock();
+    busy_ = false;
+    changed_.notify_all();
+    return thrown.ok() ? status : thrown;
+  }
+
+  std::string DebugString() const override { return "iterator"; }
+
+ private:
+  struct Walk {
+    IteratorFunctions functions;
+    std::unique_ptr<DatasetIterator> iterator;
+  };
+  const ElementSpec spec_;
+  std::mutex making_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::shared_ptr<Walk> current_;
+  bool busy_ = false;
+};
+
+using IteratorPtr = std::shared_ptr<IteratorResource>;
+
+// Where an op's iterator is kept.
+struct IteratorName {
+  explicit IteratorName(const KernelRequest& request)
+      : container(request.attr<std::string>("container")),
+        name(request.attr<std::string>("shared_name").empty()
+                 ? request.node.name()
+                 : request.attr<std::string>("shared_name")) {}
+
+  StatusOr<IteratorPtr> FindOrMake(ResourceStore& store, const ElementSpec& spec) const {
+    CARILLON_ASSIGN_OR_RETURN(
+        IteratorPtr iterator,
+        FindOrMakeResource<IteratorResource>(store, container, name,
+                                             [&]() -> StatusOr<std::shared_ptr<Resource>> {
+                                               return std::make_shared<IteratorResource>(spec);
+                                             }));
+    CARILLON_RETURN_IF_ERROR(Annotate(CheckCompatible(spec, iterator->spec()),
+                                      StrCat("iterator '", name, "' exists and differs: ")));
+    return iterator;
+  }
+  Tensor Handle(IteratorPtr iterator) const {
+    return Tensor::Scalar(ResourceHandle{std::move(iterator), container, name});
+  }
+
+  const std::string container, name;
+};
+
+// Iterator, IteratorV2.
+class IteratorKernel final : public Kernel {
+ public:
+  explicit IteratorKernel(const KernelRequest& request)
+      : name_(request), spec_(OutputSpec(request.node)) {}
+  Status Run(KernelContext& context) override {
+    CARILLON_ASSIGN_OR_RETURN(IteratorPtr iterator,
+                              name_.FindOrMake(*context.services().resources, spec_));
+    context.set_output(0, name_.Handle(std::move(iterator)));
+    return absl::OkStatus();
+  }
+
+ private:
+  const IteratorName name_;
+  const ElementSpec spec_;
+};
+
+// Runs `body` where it may block, and reports what it returns. What `body` holds is let go first:
+// it may be the last to know of threads and devices that cannot end on a thread of their own.
+template <typename Body>
+void RunInBackground(KernelContext& context, AsyncKernel::Done done, Body body) {
+  auto held = std::make_shared<Body>(std::move(body));
+  context.services().background->Start([held, done = std::move(done)]() mutable {
+    Status status;
+    const Status thrown = CatchAsStatus([&] { status = (*held)(); });
+    held.reset();
+    done(thrown.ok() ? status : thrown);
+  });
+}
+
+// Its data set is what a function without arguments gives.
+class OneShotIteratorKernel final : public AsyncKernel {
+ public:
+  OneShotIteratorKernel(const KernelRequest& request, std::shared_ptr<CallableFunction> factory)
+      : name_(request), spec_(OutputSpec(request.node)), factory_(std::move(factory)) {}
+
+  static KernelResult Make(const KernelRequest& request) {
+    const auto& factory = request.attr<FunctionRef>("dataset_factory");
+    if (request.functions == nullptr)
+      return NotFound("the graph has no library to find function '", factory.name, "' in");
+    CARILLON_ASSIGN_OR_RETURN(auto function, request.functions->Instantiate(factory));
+    return std::make_unique<OneShotIteratorKernel>(request, std::move(function));
+  }
+
+  void RunAsync(KernelContext& context, Done done) override {
+    StatusOr<IteratorPtr> found = name_.FindOrMake(*context.services().resources, spec_);
+    if (!found.ok()) return done(found.status());
+    RunInBackground(context, std::move(done), [this, &context, iterator = *found]() -> Status {
+      const StepServices& services = context.services();
+      CARILLON_RETURN_IF_ERROR(
+          iterator->SetDatasetOnce(services.allocator, services.cancellation,
+                                   [&] { return CallFactory(services.cancellation); }));
+      context.set_output(0, name_.Handle(iterator));
+      return absl::OkStatus();
+    });
+  }
+
+ private:
+  StatusOr<DatasetPtr> CallFactory(Cancellation* cancellation) const {
+    std::vector<Tensor> results;
+    CARILLON_RETURN_IF_ERROR(factory_->Call({}, cancellation, &results));
+    if (results.size() != 1)
+      return InvalidArgument("dataset_factory should give one dataset, not ", results.size(),
+                             " tensors");
+    return DatasetOf(results[0]);
+  }
+
+  const IteratorName name_;
+  const ElementSpec spec_;
+  const std::shared_ptr<CallableFunction> factory_;
+};
+
+// AnonymousIterator, V2 and V3: an iterator that lives in its handles.
+Status RunAnonymousIterator(KernelContext& context) {
+  SetAnonymousResource(context, std::make_shared<IteratorResource>(OutputSpec(context.node())));
+  return absl::OkStatus();
+}
+
+Status RunMakeIterator(KernelContext& context) {
+  CARILLON_ASSIGN_OR_RETURN(const DatasetPtr dataset, DatasetInput(context, 0));
+  CARILLON_ASSIGN_OR_RETURN(const IteratorPtr iterator, context.Resource<IteratorResource>(1));
+  return iterator->SetDataset(*dataset, context.services().allocator,
+                              context.services().cancellation);
+}
+
+// IteratorGetNext, IteratorGetNextSync, IteratorGetNextAsOptional.
+class GetNextKernel final : public AsyncKernel {
+ public:
+  explicit GetNextKernel(const KernelRequest& request)
+      : spec_(OutputSpec(request.node)),
+        as_optional_(request.node.op() == "IteratorGetNextAsOptional") {}
+
+  void RunAsync(KernelContext& context, Done done) override {
+    StatusOr<IteratorPtr> iterator = context.Resource<IteratorResource>(0);
+    if (!iterator.ok()) return done(iterator.status());
+    RunInBackground(context, std::move(done),
+                    [this, &context, iterator = *iterator] { return GetNext(context, *iterator); });
+  }
+
+ private:
+  Status GetNext(KernelContext& context, IteratorResource& iterator) const {
+    Element element;
+    bool end = false;
+    CARILLON_RETURN_IF_ERROR(iterator.GetNext(context.services().allocator,
+                                              context.services().cancellation, &element, &end));
+    if (!end) CARILLON_RETURN_IF_ERROR(CheckGiven(element));
+    if (as_optional_) {
+      auto optional = end ? std::make_shared<OptionalValue>()
+                          : std::make_shared<OptionalValue>(std::move(element));
+      context.set_output(0, Tensor::Scalar(Variant{std::move(optional)}));
+      return absl::OkStatus();
+    }
+    if (end) return OutOfRange("End of sequence");
+    for (size_t i = 0; i < element.size(); ++i)
+      context.set_output(static_cast<int>(i), std::move(element[i]));
+    return absl::OkStatus();
+  }
+
+  Status CheckGiven(const Element& element) const {
+    ElementSpec given;
+    for (const Tensor& component : element) {
+      given.dtypes.push_back(component.dtype());
+      given.shapes.push_back(component.shape());
+    }
+    return CheckCompatible(spec_, given);
+  }
+
+  const ElementSpec spec_;
+  const bool as_optional_;
+};
+
+// A handle as text is where the store keeps the iterator.
+Status RunToStringHandle(KernelContext& context) {
+  CARILLON_RETURN_IF_ERROR(context.Resource<IteratorResource>(0).status());
+  const ResourceHandle& handle = context.input(0).data<ResourceHandle>()[0];
+  if (handle.name.empty())
+    return Unimplemented("an anonymous iterator has no name by which it could be found again");
+  tensorflow::ResourceHandleProto proto;
+  proto.set_container(handle.container);
+  proto.set_name(handle.name);
+  context.set_output(0, Tensor::Scalar(proto.SerializeAsString()));
+  return absl::OkStatus();
+}
+
+class FromStringHandleKernel final : public Kernel {
+ public:
+  explicit FromStringHandleKernel(const KernelRequest& request) : spec_(OutputSpec(request.node)) {}
+  Status Run(KernelContext& context) override {
+    CARILLON_ASSIGN_OR_RETURN(const std::string text, StringInput(context, 0, "string_handle"));
+    tensorflow::ResourceHandleProto proto;
+    if (!proto.ParseFromString(text) || proto.name().empty())
+      return InvalidArgument("the string is no handle of an iterator");
+    const std::shared_ptr<Resource> found =
+        context.services().resources->Find(proto.container(), proto.name());
+    if (found == nullptr)
+      return NotFound("there is no iterator '", proto.name(), "' in container '", proto.container(),
+                      "'");
+    IteratorPtr iterator = std::dynamic_pointer_cast<IteratorResource>(found);
+    if (iterator == nullptr)
+      return InvalidArgument("'", proto.name(), "' is a ", found->DebugString(),
+                             ", not an iterator");
+    if (!spec_.dtypes.empty()) CARILLON_RETURN_IF_ERROR(CheckCompatible(spec_, iterator->spec()));
+    context.set_output(
+        0, Tensor::Scalar(ResourceHandle{std::move(iterator), proto.container(), proto.name()}));
+    return absl::OkStatus();
+  }
+
+ private:
+  const ElementSpec spec_;
+};
+
+}  // namespace
+
+void AddIteratorKernels(KernelTable& table) {
+  table.Add({
+      {"Iterator", "ref", FromClass<IteratorKernel>},
+      {"IteratorV2", "ref", FromClass<IteratorKernel>},
+      {"OneShotIterator", "ref", FromClass<OneShotIteratorKernel>},
+      {"AnonymousIterator", "ref", FromFunction<RunAnonymousIterator>},
+      {"AnonymousIteratorV2", "ref", FromFunction<RunAnonymousIterator>},
+      {"AnonymousIteratorV3", "ref", FromFunction<RunAnonymousIterator>},
+      {"DeleteIterator", "ref", FromFunction<RunNothing>},
+      {"MakeIterator", "ref", FromFunction<RunMakeIterator>},
+      {"IteratorGetNext", "ref", FromClass<GetNextKernel>},
+      {"IteratorGetNextSync", "ref", FromClass<GetNextKernel>},
+      {"IteratorGetNextAsOptional", "ref", FromClass<GetNextKernel>},
+      {"IteratorToStringHandle", "ref", FromFunction<RunToStringHandle>},
+      {"IteratorFromStringHandle", "ref", FromClass<FromStringHandleKernel>},
+      {"IteratorFromStringHandleV2", "ref", FromClass<FromStringHandleKernel>},
+  });
+}
+
+}  // namespace carillon

@@ -1,0 +1,113 @@
+// What the kernels that make data sets share.
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "kernels/dataset.h"
+#include "kernels/kernel.h"
+
+namespace carillon {
+
+void AddDatasetSourceKernels(KernelTable& table);
+void AddDatasetTransformKernels(KernelTable& table);
+void AddDatasetShuffleKernels(KernelTable& table);
+void AddDatasetCacheKernels(KernelTable& table);
+void AddDatasetBatchKernels(KernelTable& table);
+void AddDatasetFunctionKernels(KernelTable& table);
+void AddDatasetParallelKernels(KernelTable& table);
+void AddDatasetRecordKernels(KernelTable& table);
+void AddIteratorKernels(KernelTable& table);
+void AddOptionalKernels(KernelTable& table);
+
+// The attributes output_types (or Toutput_types) and output_shapes.
+ElementSpec OutputSpec(const Node& node);
+
+// Inputs. InvalidArgument when they are something else.
+StatusOr<DatasetPtr> DatasetOf(const Tensor& value);
+StatusOr<DatasetPtr> DatasetInput(const KernelContext& context, int i);
+StatusOr<int64_t> Int64Input(const KernelContext& context, int i, std::string_view name);
+StatusOr<bool> BoolInput(const KernelContext& context, int i, std::string_view name);
+StatusOr<std::string> StringInput(const KernelContext& context, int i, std::string_view name);
+
+// Output 0 becomes the handle of a resource that lives in its handles; output 1, where there is
+// one, a deleter, for which there is nothing to do.
+void SetAnonymousResource(KernelContext& context, std::shared_ptr<Resource> resource);
+// For ops that only hold the place of such a resource, and that delete one.
+Status RunNoResource(KernelContext& context);
+Status RunNothing(KernelContext& context);
+
+// For the tables: ops whose kernel makes one data set.
+using MakeDataset = StatusOr<DatasetPtr> (*)(KernelContext& context);
+template <MakeDataset make>
+Status RunDataset(KernelContext& context) {
+  CARILLON_ASSIGN_OR_RETURN(DatasetPtr dataset, make(context));
+  context.set_output(0, Tensor::Scalar(Variant{std::move(dataset)}));
+  return absl::OkStatus();
+}
+
+// A function of an op's attribute, and the values that it captured.
+class CapturedFunction {
+ public:
+  // `captured` come after the arguments of each call.
+  CapturedFunction(std::shared_ptr<CallableFunction> function, std::vector<Tensor> captured)
+      : function_(std::move(function)), captured_(std::move(captured)) {}
+
+  // As the iterators under the root of `context` call it.
+  class Call {
+   public:
+    Call(const CapturedFunction& function, const IteratorContext& context)
+        : captured_(function.captured_), function_(context.functions->Find(function.function_)) {}
+    // Thread-safe.
+    Status Run(const IteratorContext& context, Element args, Element* results) const;
+
+   private:
+    const std::vector<Tensor> captured_;
+    const std::shared_ptr<CallableFunction> function_;
+  };
+
+ private:
+  const std::shared_ptr<CallableFunction> function_;
+  const std::vector<Tensor> captured_;
+};
+
+// Base of kernels that make data sets with a function.
+class FunctionDatasetKernel : public Kernel {
+ public:
+  Status Run(KernelContext& context) final;
+
+ protected:
+  // `attr` is the function's. NotFound, Unimplemented when it cannot be called.
+  Status Init(const KernelRequest& request, std::string_view attr);
+  virtual StatusOr<DatasetPtr> Make(KernelContext& context, CapturedFunction function) = 0;
+  const ElementSpec& spec() const { return spec_; }
+
+ private:
+  ElementSpec spec_;
+  std::shared_ptr<CallableFunction> function_;
+  int captures_begin_ = 0, captures_end_ = 0;
+};
+
+// For the tables.
+template <typename K>
+KernelResult FromFunctionDataset(const KernelRequest& request) {
+  auto kernel = std::make_unique<K>();
+  CARILLON_RETURN_IF_ERROR(kernel->Start(request));
+  return kernel;
+}
+
+// Numbers and dtypes of what a function gave. InvalidArgument when they are not those of the data
+// set.
+Status CheckElement(const ElementSpec& spec, const Element& element);
+
+// Data sets that several ops are made of.
+DatasetPtr MakeBatch(DatasetPtr input, int64_t batch_size, bool drop_remainder, ElementSpec spec);
+DatasetPtr MakeParallelMap(DatasetPtr input, CapturedFunction function, int64_t calls,
+                           bool deterministic, bool keeps_cardinality, ElementSpec spec);
+// Walks `input` on a thread of its own, up to `buffer_size` elements ahead.
+std::unique_ptr<DatasetIterator> MakePrefetchIterator(std::unique_ptr<DatasetIterator> input,
+                                                      int64_t buffer_size);
+
+}  // namespace carillon

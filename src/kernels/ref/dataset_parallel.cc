@@ -1,0 +1,342 @@
+// Data sets that work ahead, on threads of their own: prefetch, and map with several calls at once.
+#include <algorithm>
+#include <deque>
+#include <list>
+#include <thread>
+
+#include "base/strings.h"
+#include "base/throw.h"
+#include "kernels/ref/dataset_kernels.h"
+
+namespace carillon {
+namespace {
+
+// Runs the input on one thread. The thread starts with the first call, and with the allocator of
+// that call's step.
+//
+// Invariants, under mutex_: buffer_ holds what was read and not yet given, at most buffer_size_;
+// when ended_ is set the thread reads no more.
+class PrefetchIterator final : public DatasetIterator {
+ public:
+  PrefetchIterator(std::unique_ptr<DatasetIterator> input, int64_t buffer_size)
+      : input_(std::move(input)), buffer_size_(static_cast<size_t>(buffer_size)) {}
+
+  ~PrefetchIterator() override {
+    {
+      std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    stop_.Stop();
+    changed_.notify_all();
+    if (thread_.joinable()) thread_.join();
+  }
+
+  Status GetNext(const IteratorContext& context, Element* element, bool* end) override {
+    std::unique_lock lock(mutex_);
+    if (!thread_.joinable()) {
+      context_ = {context.allocator, &stop_, context.functions};
+      thread_ = std::thread([this] { Read(); });
+    }
+    CARILLON_RETURN_IF_ERROR(WaitUnlessCancelled(lock, changed_, context.cancellation,
+                                                 [this] { return !buffer_.empty() || ended_; }));
+    *end = buffer_.empty();
+    if (*end) return absl::OkStatus();
+    const Status status = std::move(buffer_.front().status);
+    *element = std::move(buffer_.front().element);
+    buffer_.pop_front();
+    changed_.notify_all();
+    return status;
+  }
+
+ private:
+  struct Item {
+    Status status;
+    Element element;
+  };
+
+  void Read() {
+    std::unique_lock lock(mutex_);
+    while (!ended_) {
+      changed_.wait(lock, [this] { return buffer_.size() < buffer_size_ || stopping_; });
+      if (stopping_) return;
+      lock.unlock();
+      Item item;
+      bool end = false;
+      const Status thrown =
+          CatchAsStatus([&] { item.status = input_->GetNext(context_, &item.element, &end); });
+      if (!thrown.ok()) item.status = thrown;
+      lock.lock();
+      if (item.status.ok() && end) {
+        ended_ = true;
+      } else {
+        buffer_.push_back(std::move(item));
+      }
+      changed_.notify_all();
+    }
+  }
+
+  const std::unique_ptr<DatasetIterator> input_;
+  const size_t buffer_size_;
+  StopSignal stop_;
+  IteratorContext context_;  // of the thread
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Item> buffer_;
+  bool ended_ = false;
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+constexpr int64_t kAutotune = -1;
+constexpr int64_t kMostAhead = 1 << 20;
+
+class PrefetchDataset final : public Dataset {
+ public:
+  PrefetchDataset(DatasetPtr input, int64_t buffer_size, ElementSpec spec)
+      : Dataset(std::move(spec)), input_(std::move(input)), buffer_size_(buffer_size) {}
+  int64_t Cardinality() const override { return input_->Cardinality(); }
+
+  StatusOr<std::unique_ptr<DatasetIterator>> MakeIterator(
+      const IteratorContext& context) const override {
+    CARILLON_ASSIGN_OR_RETURN(auto input, input_->MakeIterator(context));
+    return buffer_size_ == 0 ? std::move(input)
+                             : MakePrefetchIterator(std::move(input), buffer_size_);
+  }
+
+ private:
+  const DatasetPtr input_;
+  const int64_t buffer_size_;
+};
+
+StatusOr<DatasetPtr> MakePrefetch(KernelContext& context) {
+  CARILLON_ASSIGN_OR_RETURN(DatasetPtr input, DatasetInput(context, 0));
+  CARILLON_ASSIGN_OR_RETURN(int64_t size, Int64Input(context, 1, "buffer_size"));
+  if (size < kAutotune)
+    return InvalidArgument("buffer_size is ", size, " but must be at least 0, or -1");
+  constexpr int64_t kUsual = 2;
+  if (size == kAutotune) size = kUsual;
+  return std::make_shared<PrefetchDataset>(std::move(input), std::min(size, kMostAhead),
+                                           OutputSpec(context.node()));
+}
+
+class ParallelMapDataset final : public Dataset {
+ public:
+  ParallelMapDataset(DatasetPtr input, CapturedFunction function, int64_t calls, bool deterministic,
+                     bool keeps_cardinality, ElementSpec spec)
+      : Dataset(std::move(spec)),
+        input_(std::move(input)),
+        function_(std::move(function)),
+        calls_(calls),
+        deterministic_(deterministic),
+        keeps_cardinality_(keeps_cardinality) {}
+
+  int64_t Cardinality() const override {
+    return keeps_cardinality_ ? input_->Cardinality() : kUnknown;
+  }
+
+  StatusOr<std::unique_ptr<DatasetIterator>> MakeIterator(
+      const IteratorContext& context) const override {
+    CARILLON_ASSIGN_OR_RETURN(auto input, input_->MakeIterator(context));
+    return std::make_unique<Iterator>(*this, std::move(input), context);
+  }
+
+ private:
+  // Invariants: reading_ is held while the input is asked, so that calls_ has the order of the
+  // input; calls_ holds, under mutex_, what was read and not yet given, at most `calls` of them.
+  class Iterator final : public IteratorOf<ParallelMapDataset> {
+   public:
+    Iterator(const ParallelMapDataset& dataset, std::unique_ptr<DatasetIterator> input,
+             const IteratorContext& context)
+        : IteratorOf(dataset), input_(std::move(input)), function_(dataset.function_, context) {}
+
+    ~Iterator() override {
+      {
+        std::lock_guard lock(mutex_);
+        stopping_ = true;
+      }
+      stop_.Stop();
+      changed_.notify_all();
+      for (std::thread& thread : threads_) thread.join();
+    }
+
+    Status GetNext(const IteratorContext& context, Element* element, bool* end) override {
+      std::unique_lock lock(mutex_);
+      Start(context);
+      auto ready = calls_.end();
+      CARILLON_RETURN_IF_ERROR(WaitUnlessCancelled(lock, changed_, context.cancellation, [&] {
+        ready = dataset().deterministic_ ? calls_.begin()
+                                         : std::ranges::find_if(calls_, &CallState::done);
+        if (ready == calls_.end()) return calls_.empty() && ended_;
+        return ready->done;
+      }));
+      *end = ready == calls_.end();
+      if (*end) return absl::OkStatus();
+      const Status status = std::move(ready->status);
+      *element = std::move(ready->element);
+      calls_.erase(ready);
+      changed_.notify_all();
+      return status;
+    }
+
+   private:
+    struct CallState {
+      bool done = false;
+      Status status;
+      Element element;
+    };
+
+    void Start(const IteratorContext& context) {
+      if (!threads_.empty()) return;
+      context_ = {context.allocator, &stop_, context.functions};
+      constexpr int64_t kMostThreads = 64;
+      for (int64_t i = 0; i < std::min(dataset().calls_, kMostThreads); ++i)
+        threads_.emplace_back([this] { Work(); });
+    }
+
+    void Work() {
+      for (;;) {
+        CallState* call = nullptr;
+        Element args;
+        {
+          std::lock_guard reading(reading_);
+          {
+            std::unique_lock lock(mutex_);
+            changed_.wait(lock, [this] {
+              return stopping_ || ended_ || static_cast<int64_t>(calls_.size()) < dataset().calls_;
+            });
+            if (stopping_ || ended_) return;
+          }
+          Status status;
+          bool end = false;
+          const Status thrown =
+              CatchAsStatus([&] { status = input_->GetNext(context_, &args, &end); });
+          if (!thrown.ok()) status = thrown;
+          std::lock_guard lock(mutex_);
+          if (status.ok() && end) {
+            ended_ = true;
+            changed_.notify_all();
+            return;
+          }
+          call = &calls_.emplace_back();
+          if (!status.ok()) {
+            call->status = status;
+            call->done = true;
+            changed_.notify_all();
+            continue;
+          }
+        }
+        Element element;
+        Status status;
+        const Status thrown = CatchAsStatus([&] {
+          status = function_.Run(context_, std::move(args), &element);
+          if (status.ok()) status = CheckElement(dataset().spec(), element);
+        });
+        std::lock_guard lock(mutex_);
+        call->status = thrown.ok() ? status : thrown;
+        call->element = std::move(element);
+        call->done = true;
+        changed_.notify_all();
+      }
+    }
+
+    const std::unique_ptr<DatasetIterator> input_;
+    const CapturedFunction::Call function_;
+    StopSignal stop_;
+    IteratorContext context_;  // of the threads
+    std::mutex reading_;
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::list<CallState> calls_;
+    bool ended_ = false;
+    bool stopping_ = false;
+    std::vector<std::thread> threads_;
+  };
+
+  const DatasetPtr input_;
+  const CapturedFunction function_;
+  const int64_t calls_;
+  const bool deterministic_, keeps_cardinality_;
+};
+
+StatusOr<int64_t> CheckCalls(int64_t calls) {
+  if (calls == kAutotune) return std::max(2u, std::thread::hardware_concurrency());
+  if (calls < 1)
+    return InvalidArgument("num_parallel_calls is ", calls, " but must be greater than 0");
+  return std::min(calls, kMostAhead);
+}
+
+// ParallelMapDataset, whose number of calls is an int32, and V2.
+class ParallelMapKernel final : public FunctionDatasetKernel {
+ public:
+  Status Start(const KernelRequest& request) {
+    deterministic_ = request.node.FindAttr("sloppy") != nullptr
+                         ? !request.attr<bool>("sloppy")
+                         : request.attr<std::string>("deterministic") != "false";
+    keeps_cardinality_ = request.attr<bool>("preserve_cardinality");
+    return Init(request, "f");
+  }
+
+ private:
+  StatusOr<DatasetPtr> Make(KernelContext& context, CapturedFunction function) override {
+    CARILLON_ASSIGN_OR_RETURN(DatasetPtr input, DatasetInput(context, 0));
+    const Tensor& calls = context.input(context.num_inputs() - 1);
+    if (calls.rank() != 0) return InvalidArgument("num_parallel_calls must be a scalar");
+    CARILLON_ASSIGN_OR_RETURN(const int64_t number, CheckCalls(calls.dtype() == DType::kInt32
+                                                                   ? calls.data<int32_t>()[0]
+                                                                   : calls.data<int64_t>()[0]));
+    return MakeParallelMap(std::move(input), std::move(function), number, deterministic_,
+                           keeps_cardinality_, spec());
+  }
+  bool deterministic_ = true, keeps_cardinality_ = false;
+};
+
+class MapAndBatchKernel final : public FunctionDatasetKernel {
+ public:
+  Status Start(const KernelRequest& request) {
+    batch_size_ = request.node.InputRange("batch_size").first;
+    keeps_cardinality_ = request.attr<bool>("preserve_cardinality");
+    return Init(request, "f");
+  }
+
+ private:
+  StatusOr<DatasetPtr> Make(KernelContext& context, CapturedFunction function) override {
+    CARILLON_ASSIGN_OR_RETURN(DatasetPtr input, DatasetInput(context, 0));
+    CARILLON_ASSIGN_OR_RETURN(const int64_t size, Int64Input(context, batch_size_, "batch_size"));
+    CARILLON_ASSIGN_OR_RETURN(int64_t calls,
+                              Int64Input(context, batch_size_ + 1, "num_parallel_calls"));
+    CARILLON_ASSIGN_OR_RETURN(const bool drop_remainder,
+                              BoolInput(context, batch_size_ + 2, "drop_remainder"));
+    if (size < 1) return InvalidArgument("batch_size is ", size, " but must be greater than zero");
+    CARILLON_ASSIGN_OR_RETURN(calls, CheckCalls(calls));
+    DatasetPtr mapped = MakeParallelMap(
+        std::move(input), std::move(function), calls, /*deterministic=*/true, keeps_cardinality_,
+        {spec().dtypes, std::vector<PartialShape>(spec().dtypes.size())});
+    return MakeBatch(std::move(mapped), size, drop_remainder, spec());
+  }
+  int batch_size_ = 0;
+  bool keeps_cardinality_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<DatasetIterator> MakePrefetchIterator(std::unique_ptr<DatasetIterator> input,
+                                                      int64_t buffer_size) {
+  return std::make_unique<PrefetchIterator>(std::move(input), buffer_size);
+}
+
+DatasetPtr MakeParallelMap(DatasetPtr input, CapturedFunction function, int64_t calls,
+                           bool deterministic, bool keeps_cardinality, ElementSpec spec) {
+  return std::make_shared<ParallelMapDataset>(std::move(input), std::move(function), calls,
+                                              deterministic, keeps_cardinality, std::move(spec));
+}
+
+void AddDatasetParallelKernels(KernelTable& table) {
+  table.Add({
+      {"PrefetchDataset", "ref", FromFunction<RunDataset<MakePrefetch>>},
+      {"ParallelMapDataset", "ref", FromFunctionDataset<ParallelMapKernel>},
+      {"ParallelMapDatasetV2", "ref", FromFunctionDataset<ParallelMapKernel>},
+      {"MapAndBatchDataset", "ref", FromFunctionDataset<MapAndBatchKernel>},
+  });
+}
+
+}  // namespace carillon
