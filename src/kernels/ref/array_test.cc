@@ -46,7 +46,7 @@ class ArrayKernels : public ::testing::Test {
         .input_dies = inputs_die_ ? reinterpret_cast<const bool*>(dies.data()) : nullptr,
         .num_inputs = static_cast<int>(inputs.size()),
         .num_outputs = static_cast<int>(outputs.size())};
-    const StepServices services{.allocator = HostAllocator()};
+    const StepServices services{.allocator = allocator_.get()};
     KernelContext context(services, frame);
     CARILLON_RETURN_IF_ERROR(kernel->Run(context));
     return outputs;
@@ -66,6 +66,8 @@ class ArrayKernels : public ::testing::Test {
   static Tensor Floats(const Shape& shape) { return Tensor::Full(shape, 1.0f); }
   static AttrMap Type(DType dtype, const char* name = "T") { return {{name, dtype}}; }
 
+  // What asks for more than this asks for too much.
+  const std::shared_ptr<Allocator> allocator_ = MakePoolAllocator({.limit_bytes = 256 << 20});
   bool inputs_die_ = false;
 };
 
