@@ -8,7 +8,7 @@
 using namespace carillon;
 
 int main(int argc, char** argv) try {
-  const examples::RunFlags defaults{.steps = 10'000, .batch_size = 100, .learning_rate = 1e-4};
+  const examples::RunFlags defaults{.steps = 20'000, .batch_size = 100, .learning_rate = 1e-4};
   examples::RunFlags run = defaults;
   double keep_prob = 0.5;
   bool demo = false;
