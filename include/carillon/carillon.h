@@ -23,6 +23,7 @@
 #include "carillon/ops/queue.h"
 #include "carillon/ops/random.h"
 #include "carillon/ops/state.h"
+#include "carillon/ops/table.h"
 #include "carillon/ops/training.h"
 #include "carillon/optimizer.h"
 #include "carillon/report.h"

@@ -44,10 +44,11 @@ class NamedResourceKernel : public Kernel {
     std::lock_guard lock(mutex_);
     const uint64_t generation = store.generation();
     if (!handle_.has_value() || &store != store_ || generation != generation_) {
-      CARILLON_ASSIGN_OR_RETURN(
-          std::shared_ptr<T> resource,
-          FindOrMakeResource<T>(store, place_.container, place_.name,
-                                [&]() -> StatusOr<std::shared_ptr<Resource>> { return Create(); }));
+      CARILLON_ASSIGN_OR_RETURN(std::shared_ptr<T> resource,
+                                FindOrMakeResource<T>(store, place_.container, place_.name,
+                                                      [&]() -> StatusOr<std::shared_ptr<Resource>> {
+                                                        return Create(context);
+                                                      }));
       CARILLON_RETURN_IF_ERROR(Check(*resource));
       handle_ = Tensor::Scalar(ResourceHandle{std::move(resource), place_.container, place_.name});
       store_ = &store;
@@ -58,7 +59,7 @@ class NamedResourceKernel : public Kernel {
   }
 
  protected:
-  virtual std::shared_ptr<T> Create() const = 0;
+  virtual StatusOr<std::shared_ptr<T>> Create(KernelContext& context) const = 0;
   virtual Status Check(const T& existing) const = 0;
   const ResourcePlace& place() const { return place_; }
 

@@ -26,7 +26,7 @@ class AccumulatorKernel final : public NamedResourceKernel<Accumulator> {
                  .sparse = sparse} {}
 
  private:
-  std::shared_ptr<Accumulator> Create() const override {
+  StatusOr<std::shared_ptr<Accumulator>> Create(KernelContext&) const override {
     return sparse ? MakeSparseAccumulator(options_) : MakeDenseAccumulator(options_);
   }
   Status Check(const Accumulator& existing) const override {

@@ -55,7 +55,9 @@ class QueueKernel final : public NamedResourceKernel<Queue> {
       : NamedResourceKernel(std::move(place)), options_(std::move(options)) {}
 
  private:
-  std::shared_ptr<Queue> Create() const override { return std::make_shared<Queue>(options_); }
+  StatusOr<std::shared_ptr<Queue>> Create(KernelContext&) const override {
+    return std::make_shared<Queue>(options_);
+  }
   Status Check(const Queue& existing) const override {
     return options_.CheckSameAs(existing.options());
   }
