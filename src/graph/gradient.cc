@@ -108,6 +108,7 @@ GradTable::GradTable() {
   AddMathGradients(*this);
   AddNnGradients(*this);
   AddStateGradients(*this);
+  AddImageGradients(*this);
   AddControlFlowGradients(*this);
   AddListGradients(*this);
 }

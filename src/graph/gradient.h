@@ -86,6 +86,7 @@ void AddArrayGradients(GradTable& grads);
 void AddMathGradients(GradTable& grads);
 void AddNnGradients(GradTable& grads);
 void AddStateGradients(GradTable& grads);
+void AddImageGradients(GradTable& grads);
 void AddControlFlowGradients(GradTable& grads);
 void AddListGradients(GradTable& grads);
 

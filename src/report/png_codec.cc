@@ -102,7 +102,7 @@ struct PngDecoder::State {
     if (bits == 16) png_set_swap(png);
     if (color_type == PNG_COLOR_TYPE_PALETTE) png_set_palette_to_rgb(png);
     if (is_gray && depth < 8) png_set_expand_gray_1_2_4_to_8(png);
-    if (want_gray && !is_gray) png_set_rgb_to_gray(png, PNG_ERROR_ACTION_NONE, 0.299, 0.114);
+    if (want_gray && !is_gray) png_set_rgb_to_gray(png, PNG_ERROR_ACTION_NONE, 0.299, 0.587);
     if (!want_gray && is_gray) png_set_gray_to_rgb(png);
     png_read_update_info(png, info);
 
