@@ -32,33 +32,26 @@ class ResizeBilinearGradKernel final : public Kernel {
     const std::vector<Sample> xs = grid_.Bilinear(image.dim(2), grads.dim(2));
     const int64_t channels = image.dim(3), row_size = image.dim(2) * channels;
     const auto* grad = grads.data<float>();
-    // Sums are made in float, whatever the pictures are.
-    Tensor sums = *out;
-    if (out->dtype() != DType::kFloat) {
-      CARILLON_ASSIGN_OR_RETURN(sums, context.AllocateTemporary(DType::kFloat, image.shape()));
-    }
-    auto* base = sums.mutable_data<float>();
-    std::fill(base, base + sums.num_elements(), 0.0f);
-    for (int64_t n = 0; n < image.dim(0); ++n, base += image.dim(1) * row_size) {
-      for (const Sample& sy : ys) {
-        for (const Sample& sx : xs) {
-          for (int64_t c = 0; c < channels; ++c, ++grad) {
-            const auto add = [&](int64_t y, int64_t x, float wy, float wx) {
-              base[y * row_size + x * channels + c] += *grad * wy * wx;
-            };
-            const float down = sy.fraction, right = sx.fraction;
-            add(sy.lower, sx.lower, 1 - down, 1 - right);
-            add(sy.lower, sx.upper, 1 - down, right);
-            add(sy.upper, sx.lower, down, 1 - right);
-            add(sy.upper, sx.upper, down, right);
+    DispatchFloating(out->dtype(), [&]<typename T>() {
+      T* base = out->mutable_data<T>();
+      std::fill(base, base + out->num_elements(), T(0.0f));
+      for (int64_t n = 0; n < image.dim(0); ++n, base += image.dim(1) * row_size) {
+        for (const Sample& sy : ys) {
+          for (const Sample& sx : xs) {
+            for (int64_t c = 0; c < channels; ++c, ++grad) {
+              const auto add = [&](int64_t y, int64_t x, float wy, float wx) {
+                T& target = base[y * row_size + x * channels + c];
+                target = static_cast<T>(target + static_cast<T>(*grad * wy * wx));
+              };
+              const float down = sy.fraction, right = sx.fraction;
+              add(sy.lower, sx.lower, 1 - down, 1 - right);
+              add(sy.lower, sx.upper, 1 - down, right);
+              add(sy.upper, sx.lower, down, 1 - right);
+              add(sy.upper, sx.upper, down, right);
+            }
           }
         }
       }
-    }
-    if (out->dtype() == DType::kFloat) return absl::OkStatus();
-    DispatchFloating(out->dtype(), [&]<typename T>() {
-      std::ranges::transform(sums.values<float>(), out->mutable_data<T>(),
-                             [](float sum) { return static_cast<T>(sum); });
     });
     return absl::OkStatus();
   }

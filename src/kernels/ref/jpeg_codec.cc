@@ -99,6 +99,7 @@ struct JpegDecoder::State {
       uint8_t* to = pixels + info.output_scanline * stride;
       JSAMPROW target = row == nullptr ? to : row;
       if (jpeg_read_scanlines(&info, &target, 1) != 1) return false;
+      if (errors.truncated && !options.try_recover_truncated) return false;
       if (row != nullptr) FromCmyk(row, to);
       if (!errors.truncated) complete_rows = info.output_scanline;
     }

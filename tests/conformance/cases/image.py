@@ -102,7 +102,7 @@ resize("ResizeNearestNeighbor", PIXELS, lambda inputs, attrs: ["images"] if attr
 @generate("ResizeBilinearGrad", attrs=dict(T=["float", "double", "half", "bfloat16"]), count=12, empty=0, special=0, atol=1e-5, bad=[dict(grads=zeros("float", 2, 3, 3))])
 def resize_bilinear_grad(c):
     n, channels = c.int(1, 3), c.int(1, 4)
-    return dict(grads=c.array("float", (n, c.int(1, 7), c.int(1, 7), channels)), original_image=c.array(c["T"], (n, c.int(1, 7), c.int(1, 7), channels))), dict(T=c["T"], **grid(c))
+    return dict(grads=c.array("float", (n, c.int(1, 7), c.int(1, 7), channels)), original_image=c.array(c["T"], (n, c.int(2, 7), c.int(2, 7), channels))), dict(T=c["T"], **grid(c))
 
 
 @generate("ResizeNearestNeighborGrad", attrs=dict(T=["uint8", "int8", "int32", "half", "float", "double", "bfloat16"]), count=14, empty=0, special=0, bad=[dict(size=const("int32", [0, 1])), dict(grads=zeros("float", 2, 3, 3), T="float")])
