@@ -90,8 +90,8 @@ StatusOr<TensorSlice> TensorSlice::FromProto(const tensorflow::TensorSliceProto&
   std::vector<Extent> extents;
   if (proto.extent_size() > kMaxRank) return InvalidArgument("a slice has too many dimensions");
   for (const auto& extent : proto.extent()) {
-    const bool all =
-        extent.has_length_case() == tensorflow::TensorSliceProto::Extent::HAS_LENGTH_NOT_SET;
+    const bool all = extent.has_length_hack_case() ==
+                     tensorflow::TensorSliceProto::Extent::HAS_LENGTH_HACK_NOT_SET;
     if (extent.start() < 0 || (all && extent.start() != 0) || (!all && extent.length() < 0) ||
         (!all && extent.start() > std::numeric_limits<int64_t>::max() - extent.length())) {
       return InvalidArgument("a slice has an extent from ", extent.start(), " of length ",
