@@ -33,11 +33,12 @@ class IteratorFunctions {
   std::map<std::shared_ptr<CallableFunction>, std::shared_ptr<CallableFunction>> functions_;
 };
 
-// What a call of an iterator may use.
+// What a call of an iterator may use. Allocator and functions live as long as the root iterator, so
+// that threads of its own may keep them.
 struct IteratorContext {
   Allocator* allocator = nullptr;
-  Cancellation* cancellation = nullptr;    // ends the call
-  IteratorFunctions* functions = nullptr;  // lives as long as the iterators
+  Cancellation* cancellation = nullptr;  // ends the call
+  IteratorFunctions* functions = nullptr;
 };
 
 using Element = std::vector<Tensor>;

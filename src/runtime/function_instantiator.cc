@@ -4,7 +4,6 @@
 #include <atomic>
 #include <mutex>
 
-#include "base/parallel.h"
 #include "base/strings.h"
 #include "kernels/renewable_function.h"
 #include "runtime/cancellation.h"
@@ -59,8 +58,8 @@ class LibraryFunction final : public RenewableFunction,
     CARILLON_RETURN_IF_ERROR(CheckArgs(args));
     CARILLON_ASSIGN_OR_RETURN(const std::shared_ptr<Executable> executable, Find(args));
     CallCancellation call(cancellation);
-    SetKernelThreads(options_.lowering.kernels.threads);
     return executable->Run({.step_id = next_step_.fetch_add(1, std::memory_order_relaxed),
+                            .threads = options_.lowering.kernels.threads,
                             .feeds = args,
                             .resources = options_.resources,
                             .cancellation = call.source()},

@@ -8,6 +8,8 @@
 #include <mutex>
 #include <vector>
 
+#include "tensor/shared_allocator.h"
+
 namespace carillon {
 namespace {
 
@@ -48,7 +50,7 @@ class PlainAllocator final : public Allocator {
 //   2. stats_.bytes_pooled is the sum of ClassBytes over all blocks in free_;
 //   3. outstanding_ counts blocks handed out; when retired_ and outstanding_ == 0 the pool deletes
 //   itself.
-class PoolAllocator final : public Allocator {
+class PoolAllocator final : public SharedAllocator {
  public:
   explicit PoolAllocator(const PoolAllocatorOptions& options) : options_(options) {}
 

@@ -4,12 +4,14 @@
 #include <mutex>
 #include <utility>
 
+#include "tensor/shared_allocator.h"
+
 namespace carillon {
 namespace {
 
 // Invariants, under mutex_: stats_ counts what Allocate returned and Free has not seen; once
 // retired_, the last Free deletes the allocator.
-class LimitedAllocator final : public Allocator {
+class LimitedAllocator final : public SharedAllocator {
  public:
   LimitedAllocator(std::shared_ptr<Allocator> parent, int64_t limit_bytes)
       : parent_(std::move(parent)), limit_bytes_(limit_bytes) {}

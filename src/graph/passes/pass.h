@@ -30,8 +30,8 @@ Status ExchangeInParts(NodeGraph* graph);
 std::string FeedKey(int64_t index);
 std::string FetchKey(int64_t index);
 
-// Replaces calls of functions by copies of their bodies, conditionals and loops that call functions by
-// Switch, Merge and Enter, …: afterwards nothing refers to the library but kernels that call
+// Replaces calls of functions by copies of their bodies, conditionals and loops that call functions
+// by Switch, Merge and Enter, …: afterwards nothing refers to the library but kernels that call
 // functions themselves. Errors name the node and the function.
 Status ExpandFunctions(NodeGraph* graph);
 

@@ -1,10 +1,11 @@
 // Iterators as resources, and the ops that make, fill and read them.
-#include "base/background.h"
 #include "base/strings.h"
 #include "base/throw.h"
 #include "kernels/optional_value.h"
+#include "kernels/ref/blocking.h"
 #include "kernels/ref/dataset_kernels.h"
 #include "proto/tensor.pb.h"
+#include "tensor/shared_allocator.h"
 
 namespace carillon {
 namespace {
@@ -36,11 +37,12 @@ class IteratorResource final : public Resource {
   explicit IteratorResource(ElementSpec spec) : spec_(std::move(spec)) {}
   const ElementSpec& spec() const { return spec_; }
 
-  Status SetDataset(const Dataset& dataset, Allocator* allocator, Cancellation* cancellation) {
+  // From now on elements come from `dataset`, in memory of the step's allocator.
+  Status SetDataset(const Dataset& dataset, const StepServices& services) {
     CARILLON_RETURN_IF_ERROR(CheckCompatible(spec_, dataset.spec()));
-    auto walk = std::make_shared<Walk>();
+    auto walk = std::make_shared<Walk>(services.allocator);
     CARILLON_ASSIGN_OR_RETURN(walk->iterator,
-                              dataset.MakeIterator({allocator, cancellation, &walk->functions}));
+                              dataset.MakeIterator(walk->Context(services.cancellation)));
     std::lock_guard lock(mutex_);
     current_.swap(walk);
     return absl::OkStatus();
@@ -48,7 +50,7 @@ class IteratorResource final : public Resource {
 
   // The same with what `make` gives, unless there is a data set already. `make` runs once at a
   // time.
-  Status SetDatasetOnce(Allocator* allocator, Cancellation* cancellation,
+  Status SetDatasetOnce(const StepServices& services,
                         absl::FunctionRef<StatusOr<DatasetPtr>()> make) {
     std::lock_guard making(making_);
     {
@@ -56,11 +58,11 @@ class IteratorResource final : public Resource {
       if (current_ != nullptr) return absl::OkStatus();
     }
     CARILLON_ASSIGN_OR_RETURN(const DatasetPtr dataset, make());
-    return SetDataset(*dataset, allocator, cancellation);
+    return SetDataset(*dataset, services);
   }
 
   // Blocks.
-  Status GetNext(Allocator* allocator, Cancellation* cancellation, Element* element, bool* end) {
+  Status GetNext(Cancellation* cancellation, Element* element, bool* end) {
     std::unique_lock lock(mutex_);
     CARILLON_RETURN_IF_ERROR(
         WaitUnlessCancelled(lock, changed_, cancellation, [this] { return !busy_; }));
@@ -72,9 +74,8 @@ class IteratorResource final : public Resource {
     busy_ = true;
     lock.unlock();
     Status status;
-    const Status thrown = CatchAsStatus([&] {
-      status = walk->iterator->GetNext({allocator, cancellation, &walk->functions}, element, end);
-    });
+    const Status thrown = CatchAsStatus(
+        [&] { status = walk->iterator->GetNext(walk->Context(cancellation), element, end); });
     walk.reset();
     lock.lock();
     busy_ = false;
@@ -85,7 +86,14 @@ class IteratorResource final : public Resource {
   std::string DebugString() const override { return "iterator"; }
 
  private:
+  // The iterator, and what it uses as long as it lives, which may be longer than the session that
+  // made it.
   struct Walk {
+    explicit Walk(Allocator* step_allocator) : allocator(KeepAllocator(step_allocator)) {}
+    IteratorContext Context(Cancellation* cancellation) {
+      return {allocator.get(), cancellation, &functions};
+    }
+    const std::shared_ptr<Allocator> allocator;
     IteratorFunctions functions;
     std::unique_ptr<DatasetIterator> iterator;
   };
@@ -142,21 +150,8 @@ class IteratorKernel final : public Kernel {
   const ElementSpec spec_;
 };
 
-// Runs `body` where it may block, and reports what it returns. What `body` holds is let go first:
-// it may be the last to know of threads and devices that cannot end on a thread of their own.
-template <typename Body>
-void RunInBackground(KernelContext& context, AsyncKernel::Done done, Body body) {
-  auto held = std::make_shared<Body>(std::move(body));
-  context.services().background->Start([held, done = std::move(done)]() mutable {
-    Status status;
-    const Status thrown = CatchAsStatus([&] { status = (*held)(); });
-    held.reset();
-    done(thrown.ok() ? status : thrown);
-  });
-}
-
 // Its data set is what a function without arguments gives.
-class OneShotIteratorKernel final : public AsyncKernel {
+class OneShotIteratorKernel final : public BlockingKernel {
  public:
   OneShotIteratorKernel(const KernelRequest& request, std::shared_ptr<CallableFunction> factory)
       : name_(request), spec_(OutputSpec(request.node)), factory_(std::move(factory)) {}
@@ -169,20 +164,16 @@ class OneShotIteratorKernel final : public AsyncKernel {
     return std::make_unique<OneShotIteratorKernel>(request, std::move(function));
   }
 
-  void RunAsync(KernelContext& context, Done done) override {
-    StatusOr<IteratorPtr> found = name_.FindOrMake(*context.services().resources, spec_);
-    if (!found.ok()) return done(found.status());
-    RunInBackground(context, std::move(done), [this, &context, iterator = *found]() -> Status {
-      const StepServices& services = context.services();
-      CARILLON_RETURN_IF_ERROR(
-          iterator->SetDatasetOnce(services.allocator, services.cancellation,
-                                   [&] { return CallFactory(services.cancellation); }));
-      context.set_output(0, name_.Handle(iterator));
-      return absl::OkStatus();
-    });
+ private:
+  Status Work(KernelContext& context) const override {
+    CARILLON_ASSIGN_OR_RETURN(IteratorPtr iterator,
+                              name_.FindOrMake(*context.services().resources, spec_));
+    CARILLON_RETURN_IF_ERROR(iterator->SetDatasetOnce(
+        context.services(), [&] { return CallFactory(context.services().cancellation); }));
+    context.set_output(0, name_.Handle(std::move(iterator)));
+    return absl::OkStatus();
   }
 
- private:
   StatusOr<DatasetPtr> CallFactory(Cancellation* cancellation) const {
     std::vector<Tensor> results;
     CARILLON_RETURN_IF_ERROR(factory_->Call({}, cancellation, &results));
@@ -206,30 +197,22 @@ Status RunAnonymousIterator(KernelContext& context) {
 Status RunMakeIterator(KernelContext& context) {
   CARILLON_ASSIGN_OR_RETURN(const DatasetPtr dataset, DatasetInput(context, 0));
   CARILLON_ASSIGN_OR_RETURN(const IteratorPtr iterator, context.Resource<IteratorResource>(1));
-  return iterator->SetDataset(*dataset, context.services().allocator,
-                              context.services().cancellation);
+  return iterator->SetDataset(*dataset, context.services());
 }
 
 // IteratorGetNext, IteratorGetNextSync, IteratorGetNextAsOptional.
-class GetNextKernel final : public AsyncKernel {
+class GetNextKernel final : public BlockingKernel {
  public:
   explicit GetNextKernel(const KernelRequest& request)
       : spec_(OutputSpec(request.node)),
         as_optional_(request.node.op() == "IteratorGetNextAsOptional") {}
 
-  void RunAsync(KernelContext& context, Done done) override {
-    StatusOr<IteratorPtr> iterator = context.Resource<IteratorResource>(0);
-    if (!iterator.ok()) return done(iterator.status());
-    RunInBackground(context, std::move(done),
-                    [this, &context, iterator = *iterator] { return GetNext(context, *iterator); });
-  }
-
  private:
-  Status GetNext(KernelContext& context, IteratorResource& iterator) const {
+  Status Work(KernelContext& context) const override {
+    CARILLON_ASSIGN_OR_RETURN(const IteratorPtr iterator, context.Resource<IteratorResource>(0));
     Element element;
     bool end = false;
-    CARILLON_RETURN_IF_ERROR(iterator.GetNext(context.services().allocator,
-                                              context.services().cancellation, &element, &end));
+    CARILLON_RETURN_IF_ERROR(iterator->GetNext(context.services().cancellation, &element, &end));
     if (!end) CARILLON_RETURN_IF_ERROR(CheckGiven(element));
     if (as_optional_) {
       auto optional = end ? std::make_shared<OptionalValue>()
@@ -307,7 +290,7 @@ void AddIteratorKernels(KernelTable& table) {
       {"AnonymousIteratorV2", "ref", FromFunction<RunAnonymousIterator>},
       {"AnonymousIteratorV3", "ref", FromFunction<RunAnonymousIterator>},
       {"DeleteIterator", "ref", FromFunction<RunNothing>},
-      {"MakeIterator", "ref", FromFunction<RunMakeIterator>},
+      {"MakeIterator", "ref", FromBlockingFunction<RunMakeIterator>},
       {"IteratorGetNext", "ref", FromClass<GetNextKernel>},
       {"IteratorGetNextSync", "ref", FromClass<GetNextKernel>},
       {"IteratorGetNextAsOptional", "ref", FromClass<GetNextKernel>},

@@ -11,8 +11,7 @@
 namespace carillon {
 namespace {
 
-// Runs the input on one thread. The thread starts with the first call, and with the allocator of
-// that call's step.
+// Runs the input on one thread, which starts with the first call.
 //
 // Invariants, under mutex_: buffer_ holds what was read and not yet given, at most buffer_size_;
 // when ended_ is set the thread reads no more.

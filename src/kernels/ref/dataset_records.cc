@@ -107,8 +107,7 @@ class TfRecords final : public RecordFormat {
     const uint64_t start = stream.offset();
     std::array<char, kHeader> header;
     CARILLON_ASSIGN_OR_RETURN(const size_t got, stream.Read(header));
-    if (got == 0) return false;
-    if (got < kHeader) return Truncated(stream, start);
+    if (got < kHeader) return false;  // TensorFlow takes a header that was cut short for the end
     const std::string_view length_bytes(header.data(), 8);
     if (MaskCrc(Crc32c(length_bytes)) != LittleEndian({header.data() + 8, 4}))
       return Corrupt(stream, start, "length");

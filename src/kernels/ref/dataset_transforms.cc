@@ -158,6 +158,9 @@ class SkipDataset final : public OneInputDataset {
 
 class ShardDataset final : public OneInputDataset {
  public:
+  // As a number of shards: who distributes the data set puts in the true one.
+  static constexpr int64_t kNotYetKnown = -1;
+
   ShardDataset(DatasetPtr input, int64_t shards, int64_t index, bool require_non_empty,
                ElementSpec spec)
       : OneInputDataset(std::move(input), std::move(spec)),
@@ -167,11 +170,14 @@ class ShardDataset final : public OneInputDataset {
 
   int64_t Cardinality() const override {
     const int64_t n = input().Cardinality();
+    if (shards_ == kNotYetKnown) return kUnknown;
     return n < 0 ? n : n / shards_ + (index_ < n % shards_ ? 1 : 0);
   }
 
   StatusOr<std::unique_ptr<DatasetIterator>> MakeIterator(
       const IteratorContext& context) const override {
+    if (shards_ == kNotYetKnown)
+      return FailedPrecondition("num_shards is still -1: nobody has distributed the dataset");
     return Make<Iterator>(*this, context);
   }
 
@@ -321,8 +327,9 @@ StatusOr<DatasetPtr> MakeShard(KernelContext& context) {
   CARILLON_ASSIGN_OR_RETURN(DatasetPtr input, DatasetInput(context, 0));
   CARILLON_ASSIGN_OR_RETURN(const int64_t shards, Int64Input(context, 1, "num_shards"));
   CARILLON_ASSIGN_OR_RETURN(const int64_t index, Int64Input(context, 2, "index"));
-  if (shards < 1) return InvalidArgument("num_shards is ", shards, " but must be at least 1");
-  if (index < 0 || index >= shards)
+  if (shards < 1 && shards != ShardDataset::kNotYetKnown)
+    return InvalidArgument("num_shards is ", shards, " but must be at least 1");
+  if (shards >= 1 && (index < 0 || index >= shards))
     return InvalidArgument("index is ", index, " but must be in [0, ", shards, ")");
   return std::make_shared<ShardDataset>(std::move(input), shards, index,
                                         context.node().attr<bool>("require_non_empty"),

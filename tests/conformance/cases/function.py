@@ -9,7 +9,8 @@ from harness.notation import *
 # Our own Gradients() does not go through functions.
 THEIRS = ("gradients",)
 
-op("ToBool", dict(input=t("T")), dict(T=ALL_FLOATS + INTS + ["bool", "string"]))
+op("ToBool", dict(input=t("T", rank(1, 3))), dict(T=ALL_FLOATS + INTS + ["bool", "string"]))
+op("ToBool", dict(input=t("string", "")), empty=0, special=0)
 op("ToBool", dict(input=t("T", "", one_of(0, 1))), dict(T=["float", "double"] + INTS + ["bool"]), empty=0,
    bad=[dict(input=const("half", 1), T="half")])
 op("FakeParam", {}, dict(dtype=ALL_TYPES, shape=[[], [2, 3], [0]]), compare="shapes", empty=0, special=0)
