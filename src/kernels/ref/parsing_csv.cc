@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "absl/strings/escaping.h"
 #include "kernels/ref/number_text.h"
 #include "kernels/ref/parsing_kernels.h"
 #include "tensor/dispatch.h"
@@ -84,8 +85,8 @@ class DecodeCsvKernel final : public Kernel {
       } else if constexpr (std::is_same_v<T, std::string>) {
         target = std::move(value);
       } else if (!ParseNumber(value, &target)) {
-        status = InvalidArgument("field ", field, " is '", value, "', which is no ",
-                                 DTypeName(out->dtype()));
+        status = InvalidArgument("field ", field, " is '", absl::CHexEscape(value),
+                                 "', which is no ", DTypeName(out->dtype()));
       }
     });
     return status;

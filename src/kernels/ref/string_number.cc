@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "absl/strings/escaping.h"
 #include "kernels/ref/number_text.h"
 #include "kernels/ref/string_kernels.h"
 #include "tensor/dispatch.h"
@@ -111,7 +112,8 @@ Status RunStringToNumber(KernelContext& context) {
         T* number = out->mutable_data<T>();
         for (const std::string& text : in.values<std::string>()) {
           if (ParseNumber(text, number++)) continue;
-          status = InvalidArgument("'", text, "' is no ", DTypeName(out->dtype()), " number");
+          status = InvalidArgument("'", absl::CHexEscape(text), "' is no ", DTypeName(out->dtype()),
+                                   " number");
           return;
         }
       });
