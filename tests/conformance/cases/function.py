@@ -268,13 +268,14 @@ def branches_for_some_shapes(c, tf):
 
 
 # Loops.
-@program(ops=["StatelessWhile"], count=8)
+@program(ops=["StatelessWhile"], count=8, checks=THEIRS)
 def loop(c, tf):
     n = c.feed(const("int32", number(c)))
     x, w = c.feed(c.array("double", (2, 2))), c.feed(c.array("double", (2, 2)))
     with functional_control_flow(tf):
         _, y = tf.while_loop(lambda i, _: i < n, lambda i, a: [i + 1, tf.tanh(tf.matmul(a, w)) + 0.5 * a], [0, x],
                              parallel_iterations=c.pick(1, 2, 10))
+        c.gradient([y], [x, w])
     return [y]
 
 
