@@ -1,0 +1,71 @@
+#include "base/team.h"
+
+#include <atomic>
+#include <gtest/gtest.h>
+#include <thread>
+#include <vector>
+
+#include "base/parallel.h"
+
+namespace carillon {
+namespace {
+
+TEST(Team, EveryThreadRunsOnceAndAtTheSameTime) {
+  for (int threads = 1; threads <= 8; ++threads) {
+    std::vector<int> runs(static_cast<size_t>(threads));
+    RunTeam(threads, [&](int thread) {
+      EXPECT_EQ(TeamSize(), threads);
+      EXPECT_EQ(TeamThread(), thread);
+      ++runs[static_cast<size_t>(thread)];
+      TeamBarrier();  // would never return if one of them ran after another
+      TeamBarrier();
+    });
+    EXPECT_EQ(runs, std::vector<int>(static_cast<size_t>(threads), 1));
+  }
+  EXPECT_FALSE(InTeam());
+}
+
+TEST(Team, InsideOfATeamThereIsNoOther) {
+  std::atomic<int> inner{0};
+  RunTeam(3, [&](int thread) {
+    RunTeam(5, [&](int only) {
+      EXPECT_EQ(only, 0);
+      EXPECT_EQ(TeamSize(), 1);
+      ++inner;
+    });
+    EXPECT_EQ(TeamSize(), 3);
+    EXPECT_EQ(TeamThread(), thread);
+  });
+  EXPECT_EQ(inner, 3);
+}
+
+TEST(Team, ManyCallersAtOnce) {
+  std::vector<std::thread> callers;
+  std::atomic<int64_t> sum{0};
+  for (int c = 0; c < 8; ++c) {
+    callers.emplace_back([&] {
+      SetKernelThreads(3);
+      for (int i = 0; i < 200; ++i) {
+        ParallelFor(1000, 10, [&](int64_t begin, int64_t end) { sum += end - begin; });
+      }
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(sum, 8 * 200 * 1000);
+}
+
+TEST(Team, BarriersOrderWhatComesBeforeAndAfter) {
+  constexpr int kThreads = 4, kRounds = 300;
+  std::vector<int> values(kThreads, 0);
+  RunTeam(kThreads, [&](int thread) {
+    for (int round = 1; round <= kRounds; ++round) {
+      values[static_cast<size_t>(thread)] = round;
+      TeamBarrier();
+      for (const int value : values) EXPECT_EQ(value, round);
+      TeamBarrier();
+    }
+  });
+}
+
+}  // namespace
+}  // namespace carillon
