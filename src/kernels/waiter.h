@@ -98,6 +98,19 @@ class WaitList {
     finished->Add(std::move(waiters_.front()), std::move(status));
     waiters_.pop_front();
   }
+  // Ends the wait of each for whom `try_serve(waiter, &status)` is true.
+  template <typename TryServe>
+  void FinishWhere(TryServe try_serve, Finished* finished) {
+    for (auto waiter = waiters_.begin(); waiter != waiters_.end();) {
+      Status status;
+      const auto next = std::next(waiter);
+      if (try_serve(**waiter, &status)) {
+        finished->Add(std::move(*waiter), std::move(status));
+        waiters_.erase(waiter);
+      }
+      waiter = next;
+    }
+  }
   void FinishAll(const Status& status, Finished* finished) {
     while (!waiters_.empty()) FinishFront(status, finished);
   }

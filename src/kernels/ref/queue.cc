@@ -6,8 +6,8 @@
 
 #include "kernels/families.h"
 #include "kernels/named_resource.h"
-#include "kernels/ref/array_copy.h"
 #include "kernels/ref/array_kernels.h"
+#include "kernels/ref/queue_batch.h"
 #include "kernels/ref/rows.h"
 
 namespace carillon {
@@ -148,52 +148,11 @@ class DequeueKernel final : public QueueOpKernel {
   }
 };
 
-// Component i of all the elements as one tensor, padded with zeros to the largest when they differ.
-// `declared` is the shape of an element as far as it is known.
-Status SetBatch(KernelContext& context, int i, const std::vector<QueueTuple>& tuples,
-                const PartialShape& declared) {
-  const auto component = [i](const QueueTuple& tuple) -> const Tensor& {
-    return tuple[static_cast<size_t>(i)];
-  };
-  Ints dims = {static_cast<int64_t>(tuples.size())};
-  for (const int64_t size : declared.dims()) dims.push_back(std::max<int64_t>(0, size));
-  bool equal = true;
-  for (const QueueTuple& tuple : tuples) {
-    for (int d = 0; d < declared.rank(); ++d) {
-      int64_t& largest = dims[static_cast<size_t>(d) + 1];
-      largest = std::max(largest, component(tuple).dim(d));
-    }
-    equal &= component(tuple).shape() == component(tuples[0]).shape();
-  }
-  CARILLON_ASSIGN_OR_RETURN(const Shape shape, MakeShape(dims));
-  CARILLON_ASSIGN_OR_RETURN(Tensor * out, context.AllocateOutput(i, shape));
-  if (shape.num_elements() == 0) return absl::OkStatus();
-  if (!equal) ZeroElements(out->dtype(), out->mutable_raw_data(), out->num_elements());
-  const Strides strides = RowMajorStrides(shape);
-  for (size_t row = 0; row < tuples.size(); ++row) {
-    const Tensor& element = component(tuples[row]);
-    if (equal) {
-      SetRow(element, static_cast<int64_t>(row), *out);
-      continue;
-    }
-    if (element.num_elements() == 0) continue;
-    const Strides from = RowMajorStrides(element.shape());
-    CopyDims box;
-    for (int d = 0; d < element.rank(); ++d) {
-      const auto at = static_cast<size_t>(d);
-      box.push_back({element.dim(d), from[at], strides[at + 1]});
-    }
-    CopyStrided(out->dtype(), element.raw_data(), At(*out, static_cast<int64_t>(row) * strides[0]),
-                box);
-  }
-  return absl::OkStatus();
-}
-
 Status SetBatches(KernelContext& context, const Queue& queue,
                   const std::vector<QueueTuple>& tuples) {
   for (int i = 0; i < context.num_outputs(); ++i) {
-    CARILLON_RETURN_IF_ERROR(
-        SetBatch(context, i, tuples, queue.options().shapes[static_cast<size_t>(i)]));
+    CARILLON_RETURN_IF_ERROR(SetBatch(context, i, tuples, static_cast<size_t>(i),
+                                      queue.options().shapes[static_cast<size_t>(i)]));
   }
   return absl::OkStatus();
 }
