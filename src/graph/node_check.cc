@@ -8,9 +8,8 @@
 #include "base/throw.h"
 
 namespace carillon {
-namespace {
 
-const char* KindName(AttrKind kind) {
+const char* AttrKindName(AttrKind kind) {
   switch (kind) {
     case AttrKind::kString:
       return "string";
@@ -31,6 +30,8 @@ const char* KindName(AttrKind kind) {
   }
   return "?";
 }
+
+namespace {
 
 // Calls body with a value of the C++ type that holds attributes of this kind.
 template <typename Body>
@@ -121,7 +122,7 @@ Status CheckAttr(const AttrSpec& spec, AttrValue* value) {
   });
   if (!right_kind) {
     return InvalidArgument("attribute '", spec.name, "' should be ",
-                           spec.is_list ? "a list of " : "", KindName(spec.kind), " but is ",
+                           spec.is_list ? "a list of " : "", AttrKindName(spec.kind), " but is ",
                            value->ToString());
   }
   return CheckAllowed(spec, *value);

@@ -9,6 +9,9 @@
 
 namespace carillon {
 
+// "string", "int" and so on, as specs spell them.
+const char* AttrKindName(AttrKind kind);
+
 // Letters, digits and . _ / - >, starting with a letter, digit or '.' ('_' only for nodes that
 // passes make).
 Status CheckNodeName(std::string_view name);

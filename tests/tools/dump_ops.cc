@@ -2,34 +2,13 @@
 
 #include <nlohmann/json.hpp>
 
+#include "graph/node_check.h"
 #include "graph/op_spec.h"
 
 namespace carillon {
 namespace {
 
 using nlohmann::json;
-
-const char* KindName(AttrKind kind) {
-  switch (kind) {
-    case AttrKind::kString:
-      return "string";
-    case AttrKind::kInt:
-      return "int";
-    case AttrKind::kFloat:
-      return "float";
-    case AttrKind::kBool:
-      return "bool";
-    case AttrKind::kType:
-      return "type";
-    case AttrKind::kShape:
-      return "shape";
-    case AttrKind::kTensor:
-      return "tensor";
-    case AttrKind::kFunc:
-      return "func";
-  }
-  return "";
-}
 
 struct ToJson {
   json operator()(std::monostate) const { return nullptr; }
@@ -66,7 +45,7 @@ json ArgsToJson(const std::vector<ArgSpec>& args) {
 }
 
 json AttrToJson(const AttrSpec& attr) {
-  const std::string kind = KindName(attr.kind);
+  const std::string kind = AttrKindName(attr.kind);
   json out = {{"name", attr.name},  {"type", attr.is_list ? "list(" + kind + ")" : kind},
               {"minimum", nullptr}, {"allowed", nullptr},
               {"default", nullptr}, {"has_default", attr.default_value.has_value()}};

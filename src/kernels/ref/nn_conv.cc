@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/parallel.h"
-#include "kernels/ref/nn.h"
+#include "kernels/ref/nn_conv_kernel.h"
 #include "tensor/dispatch.h"
 
 namespace carillon {
@@ -163,26 +163,6 @@ void BackwardFilter(const ConvGeometry& g, const T* input, const T* grad, T* res
         to[i] = static_cast<T>(sums[static_cast<size_t>(i)]);
     }
   });
-}
-
-class ConvKernel : public Kernel {
- public:
-  explicit ConvKernel(WindowAttrs attrs) : attrs_(std::move(attrs)) {}
-  template <typename K>
-  static KernelResult MakeOf(const KernelRequest& request) {
-    CARILLON_ASSIGN_OR_RETURN(WindowAttrs attrs, WindowAttrs::Read(request.node));
-    CARILLON_RETURN_IF_ERROR(attrs.RequireSpatial());
-    return std::make_unique<K>(std::move(attrs));
-  }
-
- protected:
-  const WindowAttrs attrs_;
-};
-
-Status CheckGradient(const ConvGeometry& g, const Tensor& grad) {
-  if (grad.shape() == g.OutputShape()) return absl::OkStatus();
-  return InvalidArgument("the gradient should have the convolution's output shape ",
-                         g.OutputShape().ToString(), " but is ", grad.shape().ToString());
 }
 
 // Adds a bias to each channel of an image batch and takes the Relu of it.

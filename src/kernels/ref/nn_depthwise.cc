@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/parallel.h"
-#include "kernels/ref/nn.h"
+#include "kernels/ref/nn_conv_kernel.h"
 #include "tensor/dispatch.h"
 
 namespace carillon {
@@ -127,28 +127,9 @@ void BackwardFilter(const ConvGeometry& g, const T* input, const T* grad, T* res
   });
 }
 
-class DepthwiseKernel : public Kernel {
+class DepthwiseForwardKernel final : public ConvKernel {
  public:
-  explicit DepthwiseKernel(WindowAttrs attrs) : attrs_(std::move(attrs)) {}
-  template <typename K>
-  static KernelResult MakeOf(const KernelRequest& request) {
-    CARILLON_ASSIGN_OR_RETURN(WindowAttrs attrs, WindowAttrs::Read(request.node));
-    CARILLON_RETURN_IF_ERROR(attrs.RequireSpatial());
-    return std::make_unique<K>(std::move(attrs));
-  }
-
- protected:
-  Status CheckGradient(const ConvGeometry& g, const Tensor& grad) const {
-    if (grad.shape() == g.OutputShape()) return absl::OkStatus();
-    return InvalidArgument("the gradient should have the convolution's output shape ",
-                           g.OutputShape().ToString(), " but is ", grad.shape().ToString());
-  }
-  const WindowAttrs attrs_;
-};
-
-class DepthwiseForwardKernel final : public DepthwiseKernel {
- public:
-  using DepthwiseKernel::DepthwiseKernel;
+  using ConvKernel::ConvKernel;
   Status Run(KernelContext& context) override {
     const Tensor& input = context.input(0);
     const Tensor& filter = context.input(1);
@@ -164,9 +145,9 @@ class DepthwiseForwardKernel final : public DepthwiseKernel {
   }
 };
 
-class DepthwiseBackpropInputKernel final : public DepthwiseKernel {
+class DepthwiseBackpropInputKernel final : public ConvKernel {
  public:
-  using DepthwiseKernel::DepthwiseKernel;
+  using ConvKernel::ConvKernel;
   Status Run(KernelContext& context) override {
     const Tensor& filter = context.input(1);
     const Tensor& grad = context.input(2);
@@ -184,9 +165,9 @@ class DepthwiseBackpropInputKernel final : public DepthwiseKernel {
   }
 };
 
-class DepthwiseBackpropFilterKernel final : public DepthwiseKernel {
+class DepthwiseBackpropFilterKernel final : public ConvKernel {
  public:
-  using DepthwiseKernel::DepthwiseKernel;
+  using ConvKernel::ConvKernel;
   Status Run(KernelContext& context) override {
     const Tensor& input = context.input(0);
     const Tensor& grad = context.input(2);
@@ -208,11 +189,11 @@ class DepthwiseBackpropFilterKernel final : public DepthwiseKernel {
 
 void AddDepthwiseConvReferenceKernels(KernelTable& table) {
   table.Add({
-      {"DepthwiseConv2dNative", "ref", DepthwiseKernel::MakeOf<DepthwiseForwardKernel>},
+      {"DepthwiseConv2dNative", "ref", ConvKernel::MakeOf<DepthwiseForwardKernel>},
       {"DepthwiseConv2dNativeBackpropInput", "ref",
-       DepthwiseKernel::MakeOf<DepthwiseBackpropInputKernel>},
+       ConvKernel::MakeOf<DepthwiseBackpropInputKernel>},
       {"DepthwiseConv2dNativeBackpropFilter", "ref",
-       DepthwiseKernel::MakeOf<DepthwiseBackpropFilterKernel>},
+       ConvKernel::MakeOf<DepthwiseBackpropFilterKernel>},
   });
 }
 
