@@ -27,11 +27,11 @@ ELSEWHERE = {
     "make install": ("tests/install/test.cmake", "--install"),
     ".ci/run": (".ci/run", "stage"),
     "make asan": (".ci/run", "make asan"),
+    "make conformance": (".ci/run", "make conformance"),
 }
 # Run by hand, and why.
 BY_HAND = {
     "make tsan": "takes longer than all of CI",
-    "make conformance": "downloads TensorFlow",
     "make bench": "downloads TensorFlow and PyTorch, and means nothing on a busy machine",
     "bench/run": "as make bench",
     "bench/run roofline": "means nothing on a busy machine",
