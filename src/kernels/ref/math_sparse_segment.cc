@@ -75,9 +75,9 @@ class SparseSegmentKernel final : public Kernel {
                                ")");
       }
     }
-    int64_t segments = n == 0 ? 0 : previous + 1;
     if (previous == std::numeric_limits<int64_t>::max())
       return InvalidArgument("segment id ", previous, " is too large");
+    int64_t segments = n == 0 ? 0 : previous + 1;
     if (has_num_segments_) {
       const int64_t least = segments;
       CARILLON_ASSIGN_OR_RETURN(segments, ScalarIndex(context.input(3), "num_segments"));
