@@ -115,22 +115,25 @@ class StopSignal final : public Cancellation {
 template <typename Ready>
 Status WaitUnlessCancelled(std::unique_lock<std::mutex>& lock, std::condition_variable& changed,
                            Cancellation* cancellation, const Ready& ready) {
-  if (ready()) return absl::OkStatus();
-  // The callback takes the lock, so it is registered and taken back without it.
   std::mutex* mutex = lock.mutex();
-  lock.unlock();
-  uint64_t token = 0;
-  const bool registered = cancellation->Register(&token, [mutex, &changed] {
-    std::lock_guard guard(*mutex);
-    changed.notify_all();
-  });
-  lock.lock();
-  changed.wait(lock, [&] { return ready() || cancellation->IsCancelled(); });
-  lock.unlock();
-  if (registered) cancellation->Deregister(token);
-  lock.lock();
-  return ready() ? absl::OkStatus()
-                 : absl::CancelledError("the step was cancelled while it waited for an element");
+  while (!ready()) {
+    if (cancellation->IsCancelled())
+      return absl::CancelledError("the step was cancelled while it waited for an element");
+    // The callback takes the lock, so it is registered and taken back without it. Others may be
+    // faster meanwhile: what is ready now need not be so afterwards.
+    lock.unlock();
+    uint64_t token = 0;
+    const bool registered = cancellation->Register(&token, [mutex, &changed] {
+      std::lock_guard guard(*mutex);
+      changed.notify_all();
+    });
+    lock.lock();
+    changed.wait(lock, [&] { return ready() || cancellation->IsCancelled(); });
+    lock.unlock();
+    if (registered) cancellation->Deregister(token);
+    lock.lock();
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace carillon

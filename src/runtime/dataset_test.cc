@@ -106,7 +106,8 @@ TEST_F(Datasets, SeveralStepsShareAnIterator) {
     threads.emplace_back([&] {
       std::vector<Tensor> mine;
       for (int i = 0; i < 250; ++i) {
-        ASSERT_TRUE(Run(session, "next", "", &mine).ok());
+        const Status status = Run(session, "next", "", &mine);
+        ASSERT_TRUE(status.ok()) << status;
         sum += mine[0].scalar<int64_t>();
       }
     });
