@@ -52,7 +52,8 @@ class BadInput : public testing::Test {
   Graph g_;
   const Output x_ = Placeholder(g_, kFloat, {3}, "x");
   const Output doubled_ = Identity(x_ * 2.0f, "doubled");
-  Session session_{g_};
+  // With a limit, so that what is too large is so on any machine.
+  Session session_{g_, {.memory_limit_bytes = 1 << 30}};
 };
 
 TEST_F(BadInput, UnknownOp) {
