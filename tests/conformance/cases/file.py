@@ -31,7 +31,8 @@ op("MatchingFiles",
 
 @program(ops=["WriteFile"], count=3)
 def write_then_read(c, tf):
-    name = str(FOLDER / c.pick("out.txt", "new/folder/out.txt"))
+    # Out of sight of what MatchingFiles looks for.
+    name = str(FOLDER / "sub/deep/written" / c.pick("out.txt", "new/folder/out.txt"))
     write = tf.io.write_file(name, c.feed(c.array("string", ())))
     c.run(targets=[write])
     c.run([tf.io.read_file(name), tf.io.matching_files(name + "*")])
