@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Holds Carillon against TensorFlow, op by op: values, error codes, static shapes, gradients, steps on our server driven by
-TensorFlow's own client, op specs and message descriptors.
+"""Holds Carillon against TensorFlow, op by op: values, error codes, static shapes, gradients, steps and whole
+programs on our server driven by TensorFlow's own client, op specs and message descriptors.
 
 Cases are generated from the tables in cases/*.py with a fixed seed. TensorFlow (pinned in requirements.txt) is installed into build/venv
 on the first run; with CARILLON_PYTHON=/path/to/python that interpreter is used instead. Ends with a table; exit code 1 on any failure.
@@ -10,6 +10,7 @@ on the first run; with CARILLON_PYTHON=/path/to/python that interpreter is used 
   run.py --op Conv2D --seed 7             one op, other random cases
   run.py --op Conv2D --case 4             one case; where an op is described several times, --op Conv2D@2
   run.py --check own_gradients            our own Gradients() only
+  run.py --check sessions --scenario saving/round_trip
 """
 
 import argparse
@@ -23,13 +24,14 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-CHECKS = ["values", "gradients", "own_gradients", "served", "specs", "descriptors"]
+CHECKS = ["values", "gradients", "own_gradients", "served", "sessions", "specs", "descriptors"]
 
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--family", action="append", help="a table of cases/ (may be repeated; default: all)")
     parser.add_argument("--op", action="append", help="an op or program of the tables (may be repeated; default: all)")
+    parser.add_argument("--scenario", action="append", help="a file or scenario of sessions/ (may be repeated; default: all)")
     parser.add_argument("--case", type=int, help="only the case with this number")
     parser.add_argument("--seed", type=int, default=1, help="seed of the random cases (default 1)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes at once (default: one a core)")
@@ -80,7 +82,7 @@ def main():
 
     with quiet():
         import tensorflow  # noqa: F401
-    from harness import cases, descriptors, harness_test, notation, pool, report, specs
+    from harness import cases, descriptors, harness_test, notation, pool, report, scenarios, specs
 
     started = time.monotonic()
     print(f"seed {arguments.seed}", flush=True)
@@ -100,6 +102,14 @@ def main():
         outcome.add_specs(*specs.check(program))
     if "descriptors" in checks and everything:
         outcome.add_descriptors(descriptors.check(ROOT / "src"))
+    if "sessions" in checks and everything:
+        plays = scenarios.read(HERE / "sessions")
+        wanted = set(arguments.scenario or [])
+        plays = [play for play in plays if not wanted or {play.group, play.name, f"{play.group}/{play.name}"} & wanted]
+        if not plays:
+            sys.exit("run.py: there is no such scenario")
+        for result in scenarios.run(plays, arguments.jobs, arguments.build / "bin/carillon"):
+            outcome.add_scenario(result)
     of_cases = [check for check in checks if check in ("values", "gradients", "own_gradients", "served")]
     if of_cases:
         settings = dict(program=program, seed=arguments.seed, checks=of_cases, only=arguments.case)

@@ -3,6 +3,7 @@
 import collections
 import textwrap
 
+LINES_OF_TRACEBACK = 14
 
 def _wrap(start, names):
     return textwrap.fill(start + ", ".join(sorted(names)), 120, subsequent_indent="    ", break_long_words=False)
@@ -12,12 +13,13 @@ class Report:
     def __init__(self, show):
         self.show = show  # failures printed for one op
         self.results = []
+        self.scenarios = []
         self.other_failures = collections.Counter()  # what -> number
         self.notes = []
 
     @property
     def failed(self):
-        return any(result.failures for result in self.results) or any(self.other_failures.values())
+        return any(result.failures for result in self.results) or any(s.problem for s in self.scenarios) or any(self.other_failures.values())
 
     def add(self, result):
         self.results.append(result)
@@ -55,6 +57,24 @@ class Report:
         for why, ops in by_reason.items():
             self.notes.append(_wrap(f"left out ({why}): ", ops))
 
+    def add_scenario(self, result):
+        self.scenarios.append(result)
+        if result.problem:
+            lines = result.problem.strip().splitlines()[-LINES_OF_TRACEBACK:]
+            print(f"FAILED sessions: {result.group}/{result.name} after {result.seconds:.1f} s\n" + textwrap.indent("\n".join(lines), "  ") + "\n", flush=True)
+
+    def _print_scenarios(self):
+        groups = collections.defaultdict(list)
+        for result in self.scenarios:
+            groups[result.group].append(result)
+        print(f"\n{'sessions':<14}{'passed':>14}{'failed':>14}")
+        for group, results in sorted(groups.items()):
+            failed = [result.name for result in results if result.problem]
+            print(f"{group:<14}{len(results) - len(failed):>14}{len(failed):>14}")
+            for what, names in [("passed", {result.name for result in results} - set(failed)), ("failed", failed)]:
+                if names:
+                    print(textwrap.indent(_wrap(f"{what}: ", names), "  "))
+
     def print_table(self, seconds):
         rows = collections.defaultdict(collections.Counter)
         ops = collections.defaultdict(set)
@@ -76,6 +96,8 @@ class Report:
                 print(f"{family:<14}" + "".join(f"{row[column]:>14}" for column in columns))
             if failing["total"]:
                 print(_wrap("failing: ", failing["total"]))
+        if self.scenarios:
+            self._print_scenarios()
         for note in self.notes:
             print(note)
         for what, count in self.other_failures.items():

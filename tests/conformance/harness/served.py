@@ -15,23 +15,37 @@ class Server:
     """A `carillon server` on a free port. One that has died is replaced when it is next used."""
 
     def __init__(self, program, *flags):
-        self._command = [program, "server", "--port", "0", *flags]
+        self._command = [program, "server", *flags]
         self._process = None
         self._target = None
+
+    def _start(self, port):
+        self._process = subprocess.Popen([*self._command, "--port", port], stdout=subprocess.PIPE, text=True)
+        line = self._process.stdout.readline()
+        found = re.search(r"ready at (grpc://\S+)", line)
+        if not found:
+            raise RuntimeError(f"the server did not start: {line!r}")
+        self._target = found.group(1)
 
     @property
     def target(self):
         if self._process is None or self._process.poll() is not None:
-            self._process = subprocess.Popen(self._command, stdout=subprocess.PIPE, text=True)
-            line = self._process.stdout.readline()
-            found = re.search(r"ready at (grpc://\S+)", line)
-            if not found:
-                raise RuntimeError(f"the server did not start: {line!r}")
-            self._target = found.group(1)
+            self._start("0")
         return self._target
 
+    def kill(self):
+        """Ends the server without warning."""
+        self._process.kill()
+        self._process.wait()
+
+    def restart(self):
+        """Starts a server anew, where the one that was killed had been."""
+        self._start(self._target.rpartition(":")[2])
+
     def death(self):
-        """How the server ended; None while it runs."""
+        """How the server ended; None while it runs, and when it was never used."""
+        if self._process is None:
+            return None
         try:
             code = self._process.wait(0.5)
         except subprocess.TimeoutExpired:
@@ -39,9 +53,16 @@ class Server:
         return f"the server ended with code {code}"
 
     def stop(self):
-        if self._process is not None and self._process.poll() is None:
-            self._process.terminate()
-            self._process.wait(STOP_SECONDS)
+        """Ends the server if it runs; says so when it did not end as it should."""
+        if self._process is None or self._process.poll() is not None:
+            return None
+        self._process.terminate()
+        try:
+            code = self._process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            return f"the server did not stop within {STOP_SECONDS} s of SIGTERM"
+        return f"the server stopped with code {code}" if code else None
 
 
 def evaluate(server, graph, runs):
