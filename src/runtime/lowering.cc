@@ -19,6 +19,10 @@ bool DoesNothing(const std::string& op) {
   return op == "NoOp" || op == "_Targets" || op == "ControlTrigger";
 }
 
+bool IsAsync(const Instruction& instruction) {
+  return instruction.kernel != nullptr && instruction.kernel->traits().is_async;
+}
+
 // Stands for a kernel that cannot be had, in a branch that may not be taken.
 class FailingKernel final : public Kernel {
  public:
@@ -31,30 +35,25 @@ class FailingKernel final : public Kernel {
 
 class Lowering {
  public:
-  Lowering(std::unique_ptr<NodeGraph> graph, const Device& device, ResourceStore* session_state,
-           const LoweringOptions& options)
+  // `straight_line`: instructions will run in order, so that what only orders them can be left out.
+  Lowering(std::unique_ptr<NodeGraph> graph, bool straight_line, const Device& device,
+           ResourceStore* session_state, const LoweringOptions& options)
       : device_(device),
         session_state_(session_state),
         options_(options),
         program_(std::make_unique<Program>()) {
     program_->graph = std::move(graph);
+    program_->straight_line = straight_line;
   }
 
   StatusOr<std::unique_ptr<Program>> Run() {
     CARILLON_ASSIGN_OR_RETURN(const std::vector<Node*> order, program_->graph->TopologicalOrder());
-    program_->straight_line =
-        std::ranges::none_of(order, [](const Node* node) { return IsControlFlow(*node); });
     position_.assign(program_->graph->nodes().size(), -1);
     for (Node* node : order) CARILLON_RETURN_IF_ERROR(LowerNode(node));
     for (const auto& [instruction, input, from] : open_) {
       program_->instructions[Index(instruction)].inputs[Index(input)] =
           slots_.at({from.node, from.index});
     }
-    for (const Instruction& instruction : program_->instructions) {
-      if (instruction.kernel != nullptr && instruction.kernel->traits().is_async)
-        program_->straight_line = false;
-    }
-    if (program_->straight_line && options_.plan_memory) PlanMemory(program_.get());
     return std::move(program_);
   }
 
@@ -231,7 +230,21 @@ class Lowering {
 StatusOr<std::unique_ptr<Program>> Lower(std::unique_ptr<NodeGraph> graph, const Device& device,
                                          ResourceStore* session_state,
                                          const LoweringOptions& options) {
-  return Lowering(std::move(graph), device, session_state, options).Run();
+  const auto lower = [&](bool straight_line) {
+    return Lowering(std::move(graph), straight_line, device, session_state, options).Run();
+  };
+  const bool has_control_flow = std::ranges::any_of(
+      graph->nodes(), [](const auto& node) { return node != nullptr && IsControlFlow(*node); });
+  CARILLON_ASSIGN_OR_RETURN(std::unique_ptr<Program> program, lower(!has_control_flow));
+  if (!program->straight_line) return program;
+  // Only the kernels tell whether something waits; then other instructions go on meanwhile, and
+  // everything that orders them counts.
+  if (std::ranges::any_of(program->instructions, IsAsync)) {
+    graph = std::move(program->graph);
+    return lower(false);
+  }
+  if (options.plan_memory) PlanMemory(program.get());
+  return program;
 }
 
 std::string Program::ToString() const {

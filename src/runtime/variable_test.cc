@@ -9,6 +9,7 @@
 #include "carillon/op_builder.h"
 #include "carillon/ops/control_flow.h"
 #include "carillon/ops/math.h"
+#include "carillon/ops/queue.h"
 #include "carillon/ops/state.h"
 #include "carillon/session.h"
 
@@ -143,6 +144,32 @@ TEST_P(Variables, AreCounters) {
   EXPECT_EQ(session.Run(next).scalar<int64_t>(), 1);
   EXPECT_EQ(ErrorOf([&] { session.Run(next); }).first, Code::kOutOfRange);
   EXPECT_EQ(session.Run(v.read()).scalar<int64_t>(), 2);
+}
+
+TEST_P(Variables, HoldBackAnOpThatWaits) {
+  const Variable v = Make("epochs", Tensor::Scalar<int64_t>(0));
+  const Output counter = CountUpTo(v.handle(), 2);
+  const Output queue = FIFOQueue(g_, {kFloat}, {.shapes = {Shape{}}});
+  // Through a constant, which could be there from the start, and through a node that does nothing.
+  const Output one = OpBuilder(g_, "Const")
+                         .Attr("value", Tensor::Scalar(1.0f))
+                         .Attr("dtype", kFloat)
+                         .After(counter.op());
+  const Operation by_constant = QueueEnqueue(queue, {Neg(Neg(one))});
+  const Operation group = OpBuilder(g_, "NoOp").After(counter.op()).Build();
+  Operation by_group;
+  {
+    const ControlDependencies after(g_, {group});
+    by_group = QueueEnqueue(queue, {Input(2.0f)});
+  }
+  const Output size = QueueSize(queue);
+  Session session(g_);
+  session.Run(v.initializer());
+  session.Run(by_constant);
+  session.Run(by_group);
+  for (const Operation& enqueue : {by_constant, by_group})
+    EXPECT_EQ(ErrorOf([&] { session.Run(enqueue); }).first, Code::kOutOfRange);
+  EXPECT_EQ(session.Run(size).scalar<int32_t>(), 2);
 }
 
 TEST_P(Variables, ChangeNothingWhenAnIndexIsOutOfRange) {

@@ -64,17 +64,17 @@ bool TooLarge(const Node& node, int64_t max_bytes) {
   return false;
 }
 
-// What a constant in the place of `node` must wait for. Outside of control flow that is nothing
-// new; inside, the constant belongs to the branch and iteration of the node's inputs.
+// What a constant in the place of `node` must wait for: whatever the node waited for, itself or
+// through its constant inputs. Inside of control flow the constant also belongs to the branch and
+// iteration of the node's inputs.
 std::vector<Node*> ControlInputsForConstant(const Node& node, bool has_control_flow) {
   std::vector<Node*> before = node.control_inputs();
-  if (!has_control_flow) return before;
   for (const Endpoint& input : node.inputs()) {
-    if (input.node->op() != "Const") {
-      before.push_back(input.node);
-    } else {
+    if (input.node->op() == "Const") {
       before.insert(before.end(), input.node->control_inputs().begin(),
                     input.node->control_inputs().end());
+    } else if (has_control_flow) {
+      before.push_back(input.node);
     }
   }
   return before;

@@ -82,6 +82,18 @@ TEST(FoldConstants, ReplacesWhatHasOnlyConstantInputs) {
   }
 }
 
+TEST(FoldConstants, KeepsWhatItsConstantsWaitFor) {
+  Graph g;
+  const Operation before = OpBuilder(g, "NoOp").Build();
+  const Output c =
+      OpBuilder(g, "Const").Attr("value", Tensor::Scalar(3.0f)).Attr("dtype", kFloat).After(before);
+  const Output y = OpBuilder("Neg").Arg(OpBuilder("Neg").Arg(c).Build());
+  auto work = *PruneToSignature(g.nodes(), {.fetches = {At(y)}});
+  ASSERT_TRUE(InferAllShapes(work.get()).ok());
+  ASSERT_TRUE(FoldConstants(work.get(), Twice).ok());
+  EXPECT_EQ(Ops(*work), (std::vector<std::string>{"Const", "NoOp", "_Retval"}));
+}
+
 TEST(FoldConstants, LeavesWhatWouldBeLarge) {
   Graph g;
   const Output c =

@@ -174,7 +174,8 @@ def sync_replicas(scene):
     train = optimizer.minimize(loss, step)
     hooks = [optimizer.make_session_run_hook(is_chief=True), tf1.train.StopAtStepHook(last_step=30)]
     losses = []
-    with tf1.train.MonitoredTrainingSession(scene.target, is_chief=True, hooks=hooks) as session:
+    # The chief's queue runner waits for gradients that do not come any more until the session closes.
+    with tf1.train.MonitoredTrainingSession(scene.target, is_chief=True, hooks=hooks, stop_grace_period_secs=1) as session:
         while not session.should_stop():
             losses.append(session.run([loss, train])[0])
     assert losses[-1] < 0.7 * losses[0], losses

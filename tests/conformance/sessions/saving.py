@@ -128,6 +128,7 @@ def missing_and_mismatched(scene):
         session.run(a.initializer)
         path = tf1.train.Saver().save(session, scene.path("model"))
     for name, shape, error in [("b", [2], tf.errors.NotFoundError), ("a", [3], tf.errors.InvalidArgumentError)]:
+        tf1.Session.reset(scene.target)
         with tf1.Graph().as_default():
             tf1.get_variable(name, shape)
             saver = tf1.train.Saver()
@@ -162,7 +163,7 @@ def saved_model(scene):
 @scenario
 def summaries(scene):
     x = tf1.placeholder(tf.float32, [None])
-    tf1.summary.scalar("mean", tf.reduce_mean(x))
+    tf1.summary.scalar("average", tf.reduce_mean(x))
     tf1.summary.histogram("values", x)
     tf1.summary.text("words", tf.constant("hello"))
     tf1.summary.image("picture", tf.reshape(x, [1, 2, 2, 1]))
@@ -173,7 +174,7 @@ def summaries(scene):
             writer.add_summary(session.run(merged, {x: [step, 1, 2, 3]}, options=options, run_metadata=metadata), step)
             writer.add_run_metadata(metadata, f"step{step}")
     events = [event for path in glob.glob(scene.path("events*")) for event in tf1.train.summary_iterator(path)]
-    means = [value.simple_value for event in events for value in event.summary.value if value.tag == "mean"]
+    means = [value.simple_value for event in events for value in event.summary.value if value.tag == "average"]
     assert means == [1.5, 1.75, 2.0], means
     tags = {value.tag for event in events for value in event.summary.value}
-    assert {"mean", "values", "words", "picture/image"} <= tags, tags
+    assert {"average", "values", "words", "picture/image"} <= tags, tags
