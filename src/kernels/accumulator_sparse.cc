@@ -39,6 +39,10 @@ class SparseAccumulator final : public Accumulator {
     }
     if (shape.has_value()) CARILLON_RETURN_IF_ERROR(CheckShape(shape));
     if (declared.has_rank()) {
+      if (values.rank() < declared.rank()) {
+        return InvalidArgument("Shape mismatch: expected values rank at least ", declared.rank(),
+                               ", got ", values.rank());
+      }
       CARILLON_RETURN_IF_ERROR(CheckRows(values.shape(), declared));
       if (declared.rank() > 0 && declared.dim(0) >= 0) {
         for (const int64_t index : indices.values<int64_t>()) {
@@ -49,7 +53,12 @@ class SparseAccumulator final : public Accumulator {
         }
       }
     }
-    return values_.has_value() ? CheckRows(values.shape(), values_.shape()) : absl::OkStatus();
+    if (!values_.has_value()) return absl::OkStatus();
+    if (values.rank() != values_.rank()) {
+      return InvalidArgument("Shape mismatch: expected values rank ", values_.rank(), ", got ",
+                             values.rank());
+    }
+    return CheckRows(values.shape(), values_.shape());
   }
 
   Status CheckShape(const Tensor& shape) const {
@@ -73,12 +82,8 @@ class SparseAccumulator final : public Accumulator {
     return absl::OkStatus();
   }
 
-  // Whether rows of `values` are rows of a tensor of shape `whole`.
+  // Whether rows of `values` are rows of a tensor whose first dimensions are `whole`.
   static Status CheckRows(const Shape& values, const PartialShape& whole) {
-    if (values.rank() != whole.rank()) {
-      return InvalidArgument("Shape mismatch: expected values rank ", whole.rank(), ", got ",
-                             values.rank());
-    }
     for (int i = 1; i < whole.rank(); ++i) {
       if (whole.dim(i) >= 0 && whole.dim(i) != values.dim(i)) {
         return InvalidArgument("Shape mismatch: expected values dim ", i, " to be ", whole.dim(i),

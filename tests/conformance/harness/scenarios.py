@@ -17,7 +17,7 @@ from typing import Callable
 
 import tensorflow as tf
 
-from harness import served
+from harness import compare, served
 
 tf1 = tf.compat.v1
 # As in pool.py: forked after TensorFlow is imported and before it has started any thread.
@@ -83,6 +83,11 @@ class Result:
     problem: str | None = None
 
 
+def _what(error):
+    """The message without the stack of the place where the op was made."""
+    return compare.first_line("\n".join(line for line in error.message.splitlines() if not line.startswith("  ")))
+
+
 def _play(scenario, tool, folder, log, connection):
     os.setsid()  # so that the server can be ended with the process
     os.dup2(log, 1)
@@ -93,6 +98,8 @@ def _play(scenario, tool, folder, log, connection):
     try:
         with tf1.Graph().as_default():
             scenario.function(Scene(server, folder))
+    except tf.errors.OpError as error:  # whose message ends with where its op was made, at length
+        problem = "".join(traceback.format_tb(error.__traceback__)) + f"{type(error).__name__}: {_what(error)}"
     except Exception:
         problem = traceback.format_exc()
     connection.send("\n".join(filter(None, [problem, server.death(), server.stop()])))
