@@ -277,5 +277,23 @@ TEST(VariableOps, MayBeTemporary) {
   for (int i = 0; i < 2; ++i) EXPECT_EQ(FloatsOf(session.Run(sum)), (Floats{11, 22}));
 }
 
+// TensorFlow's Identity of a reference variable is the variable's memory, and its Python hands the
+// control dependencies of an op to the op's constants.
+TEST(ReferenceVariables, WhatRunsAfterAnUpdateSeesItThroughAnEarlierIdentity) {
+  Graph g;
+  const Variable v(g, "v", Tensor::Scalar(1.0f), {.use_resource = false});
+  const Output read = OpBuilder("Identity").Arg(v.handle());
+  const Operation update = OpBuilder("AssignAdd").Arg(v.handle()).Arg(1.0f).Build();
+  const Output two =
+      OpBuilder(g, "Const").Attr("value", Tensor::Scalar(2.0f)).Attr("dtype", kFloat).After(update);
+  const Output through_constant = OpBuilder("Mul").Arg(read).Arg(two);
+  const Output itself = OpBuilder("Neg").Arg(read).After(update);
+  Session session(g);
+  session.Run(GlobalVariablesInitializer(g));
+  const std::vector<Tensor> values = session.Run({through_constant, itself});
+  EXPECT_EQ(values[0].scalar<float>(), 4.0f);
+  EXPECT_EQ(values[1].scalar<float>(), -2.0f);
+}
+
 }  // namespace
 }  // namespace carillon

@@ -8,6 +8,26 @@ namespace {
 // Ops that hand a reference on when they are given one, though their spec says T.
 bool PassesReference(const std::string& op) { return op == "IsVariableInitialized"; }
 
+// The reference that `value` was read from by an Identity; null when it is something else.
+Endpoint ReferenceBehind(Endpoint value) {
+  if (value.node == nullptr || value.node->op() != "Identity") return {};
+  Endpoint from = value.node->input(0);
+  if (from.node != nullptr && from.node->op() == "_ReadRef") from = from.node->input(0);
+  return from.node != nullptr && from.node->output(from.index).is_ref ? from : Endpoint{};
+}
+
+// What `node` runs after, but for the values that it computes from: its control inputs, and those
+// of its constants, which TensorFlow's Python gives the control dependencies in place of the node.
+std::vector<Node*> RunsAfter(const Node& node) {
+  std::vector<Node*> before = node.control_inputs();
+  for (const Endpoint& input : node.inputs()) {
+    if (input.node == nullptr || input.node->op() != "Const") continue;
+    const std::vector<Node*>& also = input.node->control_inputs();
+    before.insert(before.end(), also.begin(), also.end());
+  }
+  return before;
+}
+
 }  // namespace
 
 Status ReadReferences(NodeGraph* graph) {
@@ -16,7 +36,16 @@ Status ReadReferences(NodeGraph* graph) {
     Node* node = graph->nodes()[static_cast<size_t>(id)].get();
     if (node == nullptr || PassesReference(node->op())) continue;
     for (int i = 0; i < node->num_inputs(); ++i) {
-      const Endpoint from = node->input(i);
+      Endpoint from = node->input(i);
+      std::vector<Node*> before = RunsAfter(*node);
+      // In TensorFlow an Identity of a variable is the variable's memory: who reads it after an
+      // update, because a control dependency says so, sees the new value.
+      if (const Endpoint behind = ReferenceBehind(from);
+          behind.node != nullptr && !before.empty()) {
+        const std::vector<Node*>& also = from.node->control_inputs();
+        before.insert(before.end(), also.begin(), also.end());
+        from = behind;
+      }
       if (from.node == nullptr || !from.node->output(from.index).is_ref || node->input_wants_ref(i))
         continue;
       // Each consumer reads for itself, when its own control inputs have run.
@@ -27,7 +56,7 @@ Status ReadReferences(NodeGraph* graph) {
           Node * read, graph->Add({.name = graph->UniqueName(StrCat(node->name(), "/_read_", i)),
                                    .op = "_ReadRef",
                                    .inputs = {from},
-                                   .control_inputs = node->control_inputs(),
+                                   .control_inputs = std::move(before),
                                    .attrs = std::move(attrs),
                                    .device = from.node->device()}));
       CARILLON_RETURN_IF_ERROR(graph->SetInput(node, i, {read, 0}));
