@@ -100,7 +100,8 @@ TEST_P(Variables, AreReadAsSnapshots) {
   session.Run({after});
   EXPECT_EQ(FloatsOf(values[0]), (Floats{1, 2}));
   EXPECT_EQ(FloatsOf(values[1]), (Floats{11, 12}));
-  EXPECT_EQ(FloatsOf(values[2]), (Floats{2, 4}));
+  // Of a reference variable an Identity is not a snapshot for who runs after an update.
+  EXPECT_EQ(FloatsOf(values[2]), GetParam() ? (Floats{2, 4}) : (Floats{22, 24}));
 }
 
 TEST_P(Variables, DoNotKeepTheMemoryOfAStep) {
