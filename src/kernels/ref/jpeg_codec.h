@@ -16,7 +16,7 @@ struct JpegDecodeOptions {
   bool fancy_upscaling = true;
   bool try_recover_truncated = false;
   float acceptable_fraction = 1;  // of the rows, when the file is truncated
-  bool fast_dct = true;  // as TensorFlow, unless it is told otherwise
+  bool fast_dct = true;           // as TensorFlow, unless it is told otherwise
 };
 
 // Reads a file in two steps, so that the caller knows the size before memory is taken for pixels.
