@@ -72,4 +72,6 @@ def evaluate(server, graph, runs):
     try:
         return oracle.Outcome(runs=oracle.run_all(graph, runs, server.target, config))
     except (tf.errors.OpError, ValueError) as error:
-        return server.death() or oracle.to_outcome(error)
+        # Waiting for a death takes time: only where it may have happened.
+        gone = isinstance(error, (tf.errors.UnavailableError, tf.errors.AbortedError))
+        return (gone and server.death()) or oracle.to_outcome(error)
