@@ -167,7 +167,6 @@ class RemoteSession final : public SessionBackend {
     static_cast<void>(master_->CloseSession(&context, request, &response));
   }
 
-  tensorflow::MasterService::Stub& master() { return *master_; }
   // What gRPC says of a call, with the server's address where the transport failed.
   Status Named(const grpc::Status& status) const {
     if (status.error_code() != grpc::StatusCode::UNAVAILABLE) return FromGrpcStatus(status);
