@@ -12,6 +12,8 @@
 
 namespace carillon {
 
+class Inflater;
+
 // Offsets are those of the unpacked bytes; messages about damaged packing name the offset in the
 // file, too. Not thread-safe.
 class ByteSource {
@@ -34,13 +36,12 @@ class ByteSource {
   const std::string& path() const { return path_; }
 
  private:
-  class Gunzip;
   explicit ByteSource(SequentialReader file);
   StatusOr<size_t> ReadSome(std::span<char> out);
 
   std::string path_;
   std::unique_ptr<SequentialReader> file_;
-  std::unique_ptr<Gunzip> gunzip_;  // null for a file that is not packed
+  std::unique_ptr<Inflater> gunzip_;  // null for a file that is not packed
   uint64_t offset_ = 0;
 };
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <vector>
-#include <zlib.h>
+
+#include "checkpoint/inflater.h"
 
 namespace carillon {
 namespace {
@@ -11,57 +11,6 @@ namespace {
 constexpr size_t kPiece = 64 << 10;
 
 }  // namespace
-
-class ByteStream::Inflater {
- public:
-  Inflater(SequentialReader* file, bool is_gzip) : file_(file), packed_(kPiece) {
-    ready_ = ::inflateInit2(&stream_, is_gzip ? 16 + MAX_WBITS : MAX_WBITS) == Z_OK;
-  }
-  ~Inflater() {
-    if (ready_) ::inflateEnd(&stream_);
-  }
-  Inflater(const Inflater&) = delete;
-  Inflater& operator=(const Inflater&) = delete;
-
-  StatusOr<size_t> Read(std::span<char> out) {
-    if (!ready_) return ResourceExhausted(file_->path(), ": no memory to unpack it");
-    size_t done = 0;
-    while (done < out.size()) {
-      if (stream_.avail_in == 0) {
-        CARILLON_ASSIGN_OR_RETURN(const size_t got, file_->Read(packed_));
-        stream_.next_in = reinterpret_cast<Bytef*>(packed_.data());
-        stream_.avail_in = static_cast<uInt>(got);
-        if (got == 0) {
-          if (between_members_) return done;
-          return DataLoss(file_->path(), ": truncated: the packed data ends at offset ",
-                          file_->offset(), ", where more of it was expected");
-        }
-      }
-      const size_t piece = std::min<size_t>(out.size() - done, size_t{1} << 30);
-      stream_.next_out = reinterpret_cast<Bytef*>(out.data() + done);
-      stream_.avail_out = static_cast<uInt>(piece);
-      between_members_ = false;
-      const int result = ::inflate(&stream_, Z_NO_FLUSH);
-      done += piece - stream_.avail_out;
-      if (result == Z_STREAM_END) {
-        ::inflateReset(&stream_);
-        between_members_ = true;
-      } else if (result != Z_OK && result != Z_BUF_ERROR) {
-        return DataLoss(file_->path(), ": corrupt packed data before offset ",
-                        file_->offset() - stream_.avail_in, ": ",
-                        stream_.msg == nullptr ? "unknown" : stream_.msg);
-      }
-    }
-    return done;
-  }
-
- private:
-  SequentialReader* const file_;
-  std::vector<char> packed_;
-  z_stream stream_{};
-  bool ready_;
-  bool between_members_ = true;
-};
 
 ByteStream::ByteStream(SequentialReader file)
     : path_(file.path()), file_(std::make_unique<SequentialReader>(std::move(file))) {}
@@ -79,12 +28,14 @@ StatusOr<ByteStream> ByteStream::Open(Env& env, const std::string& path, Packing
   CARILLON_ASSIGN_OR_RETURN(SequentialReader file, SequentialReader::Open(env, path));
   ByteStream stream(std::move(file));
   if (packing != Packing::kNone)
-    stream.inflater_ = std::make_unique<Inflater>(stream.file_.get(), packing == Packing::kGzip);
+    stream.inflater_ = std::make_unique<Inflater>(
+        stream.file_.get(),
+        packing == Packing::kGzip ? Inflater::Format::kGzip : Inflater::Format::kZlib, "packed");
   return stream;
 }
 
 StatusOr<size_t> ByteStream::ReadSome(std::span<char> out) {
-  return inflater_ != nullptr ? inflater_->Read(out) : file_->Read(out);
+  return inflater_ != nullptr ? inflater_->Read(out, offset_) : file_->Read(out);
 }
 
 StatusOr<size_t> ByteStream::Read(std::span<char> out) {

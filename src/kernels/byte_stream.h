@@ -11,6 +11,8 @@
 
 namespace carillon {
 
+class Inflater;
+
 // Offsets are those of the unpacked bytes. Not thread-safe.
 class ByteStream {
  public:
@@ -36,7 +38,6 @@ class ByteStream {
   const std::string& path() const { return path_; }
 
  private:
-  class Inflater;
   explicit ByteStream(SequentialReader file);
   StatusOr<size_t> ReadSome(std::span<char> out);
 
