@@ -2,8 +2,9 @@
 JOBS ?= $(shell nproc)
 SOURCES = $(shell find bench examples include src tests \( -name '*.cc' -o -name '*.h' -o -name '*.cu' \))
 CLANG_FORMAT ?= clang-format-14
+FUZZ_SECONDS ?= 60
 
-.PHONY: build packages demo test bench conformance asan tsan install format format-check layers help
+.PHONY: build packages demo test bench conformance asan tsan fuzz install format format-check layers help
 .DEFAULT_GOAL := build
 
 build: packages          ## build into build/, programs in build/bin/; installs missing packages first
@@ -33,6 +34,13 @@ asan tsan:
 	@cmake --preset $@ >build/$@/configure.log || { cat build/$@/configure.log; exit 1; }
 	@cmake --build --preset $@ -j $(JOBS) --target unit_tests
 	@ctest --preset $@ -j $(JOBS)
+
+fuzz: packages           ## fuzz whatever reads bytes from outside, FUZZ_SECONDS (60) for each target; needs clang
+	@tools/install_packages clang-14 libomp-14-dev
+	@mkdir -p build/fuzz
+	@cmake --preset fuzz >build/fuzz/configure.log || { cat build/fuzz/configure.log; exit 1; }
+	@cmake --build --preset fuzz -j $(JOBS) --target fuzz_targets
+	@tools/fuzz build/fuzz --seconds $(FUZZ_SECONDS)
 
 install: build           ## install under PREFIX (default /usr/local), for find_package(Carillon)
 	@cmake --install build $(if $(PREFIX),--prefix $(PREFIX))

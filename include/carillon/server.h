@@ -22,6 +22,7 @@ struct ServerOptions {
   int64_t memory_limit_bytes = -1;  // all tensors together; -1: three quarters of the memory of
                                     // the machine, 0: no limit
   int64_t session_memory_limit_bytes = 0;  // tensors of one session; 0: no limit of its own
+  int64_t session_node_limit = 500'000;    // nodes of one session's graph; 0: no limit
   std::chrono::milliseconds session_idle_limit{std::chrono::hours(24)};  // 0: never closed
   // Looking inside.
   bool log_device_placement = false;  // say where the nodes of every session's graph are placed

@@ -1,6 +1,7 @@
 #include "base/background.h"
 
 #include <chrono>
+#include <system_error>
 #include <utility>
 
 namespace carillon {
@@ -24,8 +25,15 @@ void BackgroundThreads::Start(std::function<void()> work) {
     changed_.notify_one();
     return;
   }
-  ++threads_;
-  std::thread([this] { Loop(); }).detach();  // the destructor waits for threads_ to become 0
+  try {
+    std::thread([this] { Loop(); }).detach();  // the destructor waits for threads_ to become 0
+    ++threads_;
+  } catch (const std::system_error&) {
+    // The machine has no thread left: the work waits for one of those that are there.
+    if (threads_ > 0) return;
+    work_.pop_back();
+    throw;
+  }
 }
 
 void BackgroundThreads::Loop() {

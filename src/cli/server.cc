@@ -52,6 +52,8 @@ int RunServer(const std::vector<std::string>& arguments, Console& console) {
       {.min = -1});
   flags.Add("session_memory_limit_mb", &session_memory_mb,
             "the same for the tensors of one session; 0: no limit of its own", {.min = 0});
+  flags.Add("session_node_limit", &options.session_node_limit,
+            "most nodes of one session's graph, its functions included; 0: no limit", {.min = 0});
   flags.Add("session_idle_seconds", &idle_seconds,
             "close a session that has not been used for so long; 0: never", {.min = 0});
   flags.Group("Looking inside");

@@ -128,12 +128,14 @@ class BodyBuilder {
     tensorflow::GraphDef graph_def;
     for (const tensorflow::NodeDef& node : def_.node_def())
       CARILLON_RETURN_IF_ERROR(ConvertNode(node, graph_def.add_node()));
-    CARILLON_RETURN_IF_ERROR(ImportGraphDef(graph_def, "", &graph_));
+    CARILLON_RETURN_IF_ERROR(ImportGraphDef(graph_def, "", &graph_, allocator()));
     CARILLON_RETURN_IF_ERROR(FindResults());
     return FindEffects();
   }
 
  private:
+  Allocator* allocator() const { return graph_.functions()->allocator(); }
+
   Status ReadAttrs() {
     for (const auto& [name, value] : function_.attrs) {
       AttrToProto(value, &attr_protos_[name]);
@@ -275,7 +277,7 @@ class BodyBuilder {
       if (spec.FindAttr(name) == nullptr) continue;
       tensorflow::AttrValue proto = given;
       CARILLON_RETURN_IF_ERROR(Substitute(attr_protos_, &proto, 0));
-      CARILLON_ASSIGN_OR_RETURN(AttrValue value, AttrFromProto(proto));
+      CARILLON_ASSIGN_OR_RETURN(AttrValue value, AttrFromProto(proto, allocator()));
       attrs.emplace(name, std::move(value));
     }
     CARILLON_RETURN_IF_ERROR(CompleteAttrs(spec, &attrs));

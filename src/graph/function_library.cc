@@ -6,6 +6,7 @@
 #include "graph/function_body.h"
 #include "graph/shape_context.h"
 #include "proto/graph.pb.h"
+#include "tensor/shared_allocator.h"
 
 namespace carillon {
 namespace {
@@ -25,16 +26,21 @@ std::string KeyOf(const FunctionRef& function, const std::vector<OutputInfo>& ar
 
 }  // namespace
 
-// Invariants: all is touched under mutex; functions are never changed once they are there.
-// `results` holds an empty list for a function whose results are being found out.
+// Invariants: all below the mutex is touched under mutex; functions are never changed once they are
+// there. `results` holds an empty list for a function whose results are being found out.
 struct FunctionLibrary::State {
+  std::shared_ptr<Allocator> allocator;  // never changed
   std::mutex mutex;
   std::map<std::string, std::shared_ptr<const Function>, std::less<>> functions;
   std::map<std::string, std::string, std::less<>> gradients;  // of which function, which
   std::map<std::string, std::vector<OutputInfo>> results;     // by instantiation
 };
 
-FunctionLibrary::FunctionLibrary() : state_(std::make_shared<State>()) {}
+FunctionLibrary::FunctionLibrary(Allocator* allocator) : state_(std::make_shared<State>()) {
+  state_->allocator = KeepAllocator(allocator);
+}
+
+Allocator* FunctionLibrary::allocator() const { return state_->allocator.get(); }
 
 Status FunctionLibrary::Add(const tensorflow::FunctionDefLibrary& library,
                             std::vector<std::string>* added) {

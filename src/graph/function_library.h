@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "carillon/graph.h"
 #include "graph/node_graph.h"
+#include "tensor/allocator.h"
 
 namespace tensorflow {
 class FunctionDef;
@@ -34,7 +35,8 @@ struct FunctionBody {
 // with the graphs of its bodies.
 class FunctionLibrary {
  public:
-  FunctionLibrary();
+  // The constants of instantiated bodies are `allocator`'s memory.
+  explicit FunctionLibrary(Allocator* allocator = HostAllocator());
 
   // All or nothing; `added`, when given, gets the names of those that were not there. A function
   // that is there already must be the same: InvalidArgument otherwise, and for a name that an op
@@ -44,6 +46,8 @@ class FunctionLibrary {
   // Takes back what nobody uses.
   void Remove(const std::vector<std::string>& names);
   void ToProto(tensorflow::FunctionDefLibrary* library) const;
+
+  Allocator* allocator() const;
 
   // The function as an op, so that nodes can call it by its name; null when there is none. Lives as
   // long as the library.

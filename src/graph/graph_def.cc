@@ -21,9 +21,11 @@ namespace {
 
 constexpr int kMaxFunctionDepth = 32;
 
-StatusOr<FunctionRef> FunctionFromProto(const tensorflow::NameAttrList& proto, int depth);
+StatusOr<FunctionRef> FunctionFromProto(const tensorflow::NameAttrList& proto, int depth,
+                                        Allocator* allocator);
 
-StatusOr<AttrValue> AttrFromProtoAt(const tensorflow::AttrValue& proto, int depth) {
+StatusOr<AttrValue> AttrFromProtoAt(const tensorflow::AttrValue& proto, int depth,
+                                    Allocator* allocator) {
   using Proto = tensorflow::AttrValue;
   switch (proto.value_case()) {
     case Proto::kS:
@@ -41,11 +43,12 @@ StatusOr<AttrValue> AttrFromProtoAt(const tensorflow::AttrValue& proto, int dept
       return AttrValue(shape);
     }
     case Proto::kTensor: {
-      CARILLON_ASSIGN_OR_RETURN(Tensor tensor, TensorFromProto(proto.tensor()));
+      CARILLON_ASSIGN_OR_RETURN(Tensor tensor, TensorFromProto(proto.tensor(), allocator));
       return AttrValue(std::move(tensor));
     }
     case Proto::kFunc: {
-      CARILLON_ASSIGN_OR_RETURN(FunctionRef function, FunctionFromProto(proto.func(), depth));
+      CARILLON_ASSIGN_OR_RETURN(FunctionRef function,
+                                FunctionFromProto(proto.func(), depth, allocator));
       return AttrValue(std::move(function));
     }
     case Proto::kList:
@@ -76,7 +79,7 @@ StatusOr<AttrValue> AttrFromProtoAt(const tensorflow::AttrValue& proto, int dept
   if (list.tensor_size() > 0) {
     std::vector<Tensor> tensors;
     for (const auto& one : list.tensor()) {
-      CARILLON_ASSIGN_OR_RETURN(Tensor tensor, TensorFromProto(one));
+      CARILLON_ASSIGN_OR_RETURN(Tensor tensor, TensorFromProto(one, allocator));
       tensors.push_back(std::move(tensor));
     }
     return AttrValue(std::move(tensors));
@@ -84,7 +87,7 @@ StatusOr<AttrValue> AttrFromProtoAt(const tensorflow::AttrValue& proto, int dept
   if (list.func_size() > 0) {
     std::vector<FunctionRef> functions;
     for (const auto& one : list.func()) {
-      CARILLON_ASSIGN_OR_RETURN(FunctionRef function, FunctionFromProto(one, depth));
+      CARILLON_ASSIGN_OR_RETURN(FunctionRef function, FunctionFromProto(one, depth, allocator));
       functions.push_back(std::move(function));
     }
     return AttrValue(std::move(functions));
@@ -92,12 +95,13 @@ StatusOr<AttrValue> AttrFromProtoAt(const tensorflow::AttrValue& proto, int dept
   return AttrValue(std::vector<std::string>(list.s().begin(), list.s().end()));
 }
 
-StatusOr<FunctionRef> FunctionFromProto(const tensorflow::NameAttrList& proto, int depth) {
+StatusOr<FunctionRef> FunctionFromProto(const tensorflow::NameAttrList& proto, int depth,
+                                        Allocator* allocator) {
   if (depth >= kMaxFunctionDepth)
     return InvalidArgument("function attributes are nested deeper than ", kMaxFunctionDepth);
   FunctionRef function{proto.name(), {}};
   for (const auto& [name, attr] : proto.attr()) {
-    CARILLON_ASSIGN_OR_RETURN(AttrValue value, AttrFromProtoAt(attr, depth + 1));
+    CARILLON_ASSIGN_OR_RETURN(AttrValue value, AttrFromProtoAt(attr, depth + 1, allocator));
     function.attrs.emplace_back(name, std::move(value));
   }
   std::ranges::sort(function.attrs, {},
@@ -146,8 +150,12 @@ bool IsMerge(const std::string& op) { return op == "Merge" || op == "RefMerge"; 
 // failure.
 class Importer {
  public:
-  Importer(const tensorflow::GraphDef& graph_def, const std::string& prefix, NodeGraph* graph)
-      : def_(graph_def), prefix_(prefix.empty() ? "" : prefix + "/"), graph_(graph) {}
+  Importer(const tensorflow::GraphDef& graph_def, const std::string& prefix, NodeGraph* graph,
+           Allocator* allocator)
+      : def_(graph_def),
+        prefix_(prefix.empty() ? "" : prefix + "/"),
+        graph_(graph),
+        allocator_(allocator) {}
 
   Status Run() {
     CARILLON_RETURN_IF_ERROR(AddFunctions());
@@ -169,7 +177,8 @@ class Importer {
   Status AddFunctions() {
     if (def_.library().function().empty() && def_.library().gradient().empty())
       return absl::OkStatus();
-    if (graph_->functions() == nullptr) graph_->set_functions(std::make_shared<FunctionLibrary>());
+    if (graph_->functions() == nullptr)
+      graph_->set_functions(std::make_shared<FunctionLibrary>(allocator_));
     return graph_->functions()->Add(def_.library(), &functions_);
   }
 
@@ -250,7 +259,7 @@ class Importer {
       init.inputs.push_back({from, input.index});
     }
     for (const auto& [name, attr] : def.attr()) {
-      StatusOr<AttrValue> value = AttrFromProtoAt(attr, 0);
+      StatusOr<AttrValue> value = AttrFromProtoAt(attr, 0, allocator_);
       if (!value.ok()) {
         if (name.starts_with('_')) continue;  // hints that we cannot read
         return Annotate(value.status(), StrCat("node '", def.name(), "' (", def.op(),
@@ -275,6 +284,7 @@ class Importer {
   const tensorflow::GraphDef& def_;
   const std::string prefix_;
   NodeGraph* const graph_;
+  Allocator* const allocator_;
   std::unordered_map<std::string, size_t> index_;
   std::vector<std::vector<ParsedInput>> inputs_;
   std::vector<BackEdge> back_edges_;
@@ -293,8 +303,8 @@ class FirstError final : public google::protobuf::io::ErrorCollector {
 
 }  // namespace
 
-StatusOr<AttrValue> AttrFromProto(const tensorflow::AttrValue& proto) {
-  return AttrFromProtoAt(proto, 0);
+StatusOr<AttrValue> AttrFromProto(const tensorflow::AttrValue& proto, Allocator* allocator) {
+  return AttrFromProtoAt(proto, 0, allocator);
 }
 
 void AttrToProto(const AttrValue& value, tensorflow::AttrValue* proto) {
@@ -338,8 +348,8 @@ void AttrToProto(const AttrValue& value, tensorflow::AttrValue* proto) {
 }
 
 Status ImportGraphDef(const tensorflow::GraphDef& graph_def, const std::string& prefix,
-                      NodeGraph* graph) {
-  return Importer(graph_def, prefix, graph).Run();
+                      NodeGraph* graph, Allocator* allocator) {
+  return Importer(graph_def, prefix, graph, allocator).Run();
 }
 
 Status ImportGraphDefBinary(std::string_view bytes, const std::string& prefix, NodeGraph* graph) {

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "graph/node_graph.h"
+#include "tensor/allocator.h"
 
 namespace tensorflow {
 class GraphDef;
@@ -15,9 +16,9 @@ namespace carillon {
 
 // Adds the nodes in whatever order they come; names get `prefix/` in front when it is not empty. On
 // failure (unknown op, attribute or input, a cycle, …) the error names the node, and nothing has
-// been added.
+// been added. The constants' memory is `allocator`'s: ResourceExhausted when it has no room.
 Status ImportGraphDef(const tensorflow::GraphDef& graph_def, const std::string& prefix,
-                      NodeGraph* graph);
+                      NodeGraph* graph, Allocator* allocator = HostAllocator());
 Status ImportGraphDefBinary(std::string_view bytes, const std::string& prefix, NodeGraph* graph);
 Status ImportGraphDefText(std::string_view text, const std::string& prefix, NodeGraph* graph);
 
@@ -27,7 +28,8 @@ void ExportGraphDef(const NodeGraph& graph, tensorflow::GraphDef* graph_def, int
 std::string ExportGraphDefBinary(const NodeGraph& graph);
 std::string ExportGraphDefText(const NodeGraph& graph);
 
-StatusOr<AttrValue> AttrFromProto(const tensorflow::AttrValue& proto);
+StatusOr<AttrValue> AttrFromProto(const tensorflow::AttrValue& proto,
+                                  Allocator* allocator = HostAllocator());
 void AttrToProto(const AttrValue& value, tensorflow::AttrValue* proto);
 
 // NotFound, with the name that is nearest, when there is none.

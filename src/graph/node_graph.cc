@@ -1,6 +1,7 @@
 #include "graph/node_graph.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "absl/strings/str_join.h"
 #include "base/strings.h"
@@ -67,10 +68,16 @@ StatusOr<Node*> NodeGraph::Add(NodeInit init) {
   node->graph_ = this;
   node->attrs_ = std::move(init.attrs);
   node->inputs_ = std::move(init.inputs);
+  // Each once. Few are compared with each other, many (of a graph from outside) are looked up.
+  constexpr size_t kFew = 32;
+  std::unordered_set<const Node*> seen;
+  if (init.control_inputs.size() > kFew) seen.reserve(init.control_inputs.size());
   for (Node* before : init.control_inputs) {
-    if (std::ranges::find(node->control_inputs_, before) == node->control_inputs_.end()) {
-      node->control_inputs_.push_back(before);
-    }
+    const bool is_new =
+        init.control_inputs.size() > kFew
+            ? seen.insert(before).second
+            : std::ranges::find(node->control_inputs_, before) == node->control_inputs_.end();
+    if (is_new) node->control_inputs_.push_back(before);
   }
   for (const ArgSpec& arg : spec->inputs) {
     node->input_wants_ref_.insert(node->input_wants_ref_.end(), ArgDTypes(arg, node->attrs_).size(),
@@ -124,8 +131,9 @@ void NodeGraph::AddControlInput(Node* node, Node* before) {
 }
 
 void NodeGraph::SetControlInputs(Node* node, std::vector<Node*> before) {
-  node->control_inputs_.clear();
-  for (Node* one : before) AddControlInput(node, one);
+  std::unordered_set<const Node*> seen;
+  std::erase_if(before, [&](const Node* one) { return !seen.insert(one).second; });
+  node->control_inputs_ = std::move(before);
 }
 
 void NodeGraph::ReplaceUses(Endpoint from, Endpoint to, const Node* except) {

@@ -8,6 +8,7 @@
 #include "base/strings.h"
 #include "base/throw.h"
 #include "tensor/buffer.h"
+#include "tensor/text_memory.h"
 
 namespace carillon {
 namespace {
@@ -306,6 +307,12 @@ void DataflowStep::FinishKernel(AsyncRun* run) {
 }
 
 void DataflowStep::AnnounceKernelOutputs(Iteration& iteration, const Node& node) {
+  if (node.instruction->makes_text) {
+    for (const int slot : node.instruction->outputs) {
+      Status status = ChargeText(iteration.values[Index(plan_.values[Index(slot)].local)]);
+      if (!status.ok()) return FailNode(std::move(status), iteration, node);
+    }
+  }
   for (const int slot : node.instruction->outputs) {
     const Tensor& value = iteration.values[Index(plan_.values[Index(slot)].local)];
     Announce(iteration, slot, value.has_value(), false);

@@ -84,18 +84,22 @@ StatusOr<std::vector<Tensor>> EvaluateNode(const Node& node, const std::vector<T
   std::vector<Tensor*> in_pointers, out_pointers;
   for (Tensor& tensor : ins) in_pointers.push_back(&tensor);
   for (Tensor& tensor : outs) out_pointers.push_back(&tensor);
-  std::vector<char> scratch(kernel->traits().scratch_bytes + kTensorAlignment);
+  // In the device's memory, results and all: what is folded counts against its limit.
+  Tensor scratch;
+  if (const auto bytes = static_cast<int64_t>(kernel->traits().scratch_bytes); bytes > 0) {
+    scratch = Tensor::TryAllocate(DType::kUint8, Shape{bytes}, device.allocator.get());
+    if (!scratch.has_value()) return ResourceExhausted("no memory to fold ", node.Describe());
+  }
   const KernelContext::Frame frame{
       .node = &node,
       .traits = &kernel->traits(),
       .inputs = in_pointers.data(),
       .outputs = out_pointers.data(),
-      .scratch = scratch.data() + kTensorAlignment -
-                 reinterpret_cast<uintptr_t>(scratch.data()) % kTensorAlignment,
+      .scratch = scratch.has_value() ? scratch.mutable_raw_data() : nullptr,
       .num_inputs = static_cast<int>(ins.size()),
       .num_outputs = static_cast<int>(outs.size())};
   CancellationSource cancellation;
-  const StepServices services{.allocator = HostAllocator(), .cancellation = &cancellation};
+  const StepServices services{.allocator = device.allocator.get(), .cancellation = &cancellation};
   KernelContext context(services, frame);
   CARILLON_RETURN_IF_ERROR(kernel->Run(context));
   return outs;

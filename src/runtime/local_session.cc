@@ -6,6 +6,7 @@
 #include "base/logging.h"
 #include "base/parallel.h"
 #include "base/strings.h"
+#include "base/throw.h"
 #include "graph/node_mark.h"
 
 namespace carillon {
@@ -95,8 +96,16 @@ StatusOr<std::shared_ptr<Executable>> LocalSession::Find(PreparedRun& run,
   }
   std::shared_lock graph_lock(graph_mutex_);
   SetKernelThreads(threads_);  // algorithms are timed as they will run
-  CARILLON_ASSIGN_OR_RETURN(made.executable, Executable::Make(graph_, signature, device_, &state_,
-                                                              MakeSpecializeOptions()));
+  // A graph from outside may ask for more memory than there is.
+  Status status;
+  const Status thrown = CatchAsStatus([&] {
+    StatusOr<std::unique_ptr<Executable>> executable =
+        Executable::Make(graph_, signature, device_, &state_, MakeSpecializeOptions());
+    status = executable.status();
+    if (status.ok()) made.executable = *std::move(executable);
+  });
+  CARILLON_RETURN_IF_ERROR(thrown);
+  CARILLON_RETURN_IF_ERROR(status);
   run.executables_.push_back(made);
   return made.executable;
 }

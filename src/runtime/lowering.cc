@@ -129,6 +129,7 @@ class Lowering {
             *node, i, traits.output_layouts.empty() ? nullptr : traits.output_layouts[Index(i)]);
         slots_[{node, i}] = slot;
         instruction.outputs.push_back(slot);
+        instruction.makes_text |= node->output(i).dtype == DType::kString;
       }
     }
     for (const Node* before : node->control_inputs()) {

@@ -10,6 +10,7 @@
 #include "graph/node_mark.h"
 #include "runtime/executor.h"
 #include "runtime/step.h"
+#include "tensor/text_memory.h"
 
 namespace carillon {
 namespace {
@@ -67,7 +68,9 @@ class StraightLineExecutor final : public Executor {
           return args.cancellation->reason();
         KernelContext context(services, state.frame(i));
         const int64_t start = args.trace == nullptr ? 0 : NowNanoseconds();
-        const Status status = instruction.kernel->Run(context);
+        Status status = instruction.kernel->Run(context);
+        if (instruction.makes_text && status.ok()) [[unlikely]]
+          status = ChargeOutputs(instruction, state);
         if (!status.ok()) [[unlikely]]
           return DescribeKernelError(status, instruction, state.frame(i), device_);
         if (args.trace != nullptr) [[unlikely]]
@@ -79,6 +82,12 @@ class StraightLineExecutor final : public Executor {
       return DescribeKernelError(StatusFromException(std::current_exception()),
                                  program_.instructions[i], state.frame(i), device_);
     }
+    return absl::OkStatus();
+  }
+
+  static Status ChargeOutputs(const Instruction& instruction, StepState& state) {
+    for (const int slot : instruction.outputs)
+      CARILLON_RETURN_IF_ERROR(ChargeText(state.slots()[static_cast<size_t>(slot)]));
     return absl::OkStatus();
   }
 

@@ -60,9 +60,7 @@ class PoolAllocator final : public SharedAllocator {
     const auto class_bytes = static_cast<int64_t>(ClassBytes(size_class));
     {
       std::lock_guard lock(mutex_);
-      if (options_.limit_bytes > 0 && stats_.bytes_in_use + class_bytes > options_.limit_bytes) {
-        return nullptr;
-      }
+      if (!HasRoom(class_bytes)) return nullptr;
       stats_.bytes_in_use += class_bytes;
       stats_.peak_bytes = std::max(stats_.peak_bytes, stats_.bytes_in_use);
       ++stats_.allocations;
@@ -75,6 +73,10 @@ class PoolAllocator final : public SharedAllocator {
         ++stats_.reuses;
         return memory;
       }
+      // What is held back is memory, too: the limit is for both.
+      if (options_.limit_bytes > 0 &&
+          stats_.bytes_in_use + stats_.bytes_pooled > options_.limit_bytes)
+        DropPool();
     }
     void* memory = AlignedAllocate(static_cast<size_t>(class_bytes));
     if (memory == nullptr) {
@@ -103,6 +105,18 @@ class PoolAllocator final : public SharedAllocator {
     }
     std::free(memory);
     if (last) delete this;
+  }
+
+  bool Charge(int64_t bytes) override {
+    std::lock_guard lock(mutex_);
+    if (!HasRoom(bytes)) return false;
+    stats_.bytes_in_use += bytes;
+    return true;
+  }
+
+  void Discharge(int64_t bytes) override {
+    std::lock_guard lock(mutex_);
+    stats_.bytes_in_use -= bytes;
   }
 
   AllocatorStats stats() const override {
@@ -138,6 +152,10 @@ class PoolAllocator final : public SharedAllocator {
     const int log = (size_class - 1) / 4 + 6;
     const auto quarter = static_cast<size_t>((size_class - 1) % 4);
     return (size_t{1} << log) + ((quarter + 1) << (log - 2));
+  }
+
+  bool HasRoom(int64_t bytes) const {
+    return options_.limit_bytes <= 0 || bytes <= options_.limit_bytes - stats_.bytes_in_use;
   }
 
   void DropPool() {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "tensor/object.h"
+#include "tensor/shared_allocator.h"
 
 namespace carillon {
 namespace {
@@ -60,6 +61,15 @@ Buffer* Buffer::Wrap(void* data, size_t bytes, void (*release)(void*), void* con
   return buffer;
 }
 
+bool Buffer::Charge(int64_t bytes) {
+  auto* allocator = dynamic_cast<SharedAllocator*>(allocator_);
+  if (allocator == nullptr || bytes == 0) return true;
+  if (!allocator->Charge(bytes)) return false;
+  int64_t none = 0;  // two steps may find the same buffer
+  if (!charged_.compare_exchange_strong(none, bytes)) allocator->Discharge(bytes);
+  return true;
+}
+
 void Buffer::Destroy() {
   if (allocator_ == nullptr) {
     if (release_ != nullptr) release_(context_);
@@ -71,6 +81,8 @@ void Buffer::Destroy() {
   if (dtype_ == DType::kVariant) DestroyAll<Variant>(data_, bytes_);
   Allocator* allocator = allocator_;
   const size_t bytes = kHeaderBytes + bytes_;
+  if (const int64_t charged = charged_.load(std::memory_order_relaxed); charged > 0)
+    static_cast<SharedAllocator*>(allocator)->Discharge(charged);
   this->~Buffer();
   allocator->Free(this, bytes);
 }

@@ -32,6 +32,11 @@ class Buffer {
   void* data() const { return data_; }
   size_t bytes() const { return bytes_; }
 
+  // Counts memory that the elements hold elsewhere against the allocator's limit, until the buffer
+  // is destroyed; only the first time. False when there is no room.
+  bool Charge(int64_t bytes);
+  int64_t charged() const { return charged_.load(std::memory_order_relaxed); }
+
  private:
   Buffer() = default;
   void Destroy();
@@ -44,6 +49,7 @@ class Buffer {
   Allocator* allocator_ = nullptr;  // null for wrapped memory
   void (*release_)(void*) = nullptr;
   void* context_ = nullptr;
+  std::atomic<int64_t> charged_{0};
 };
 
 }  // namespace carillon

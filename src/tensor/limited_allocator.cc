@@ -49,6 +49,25 @@ class LimitedAllocator final : public SharedAllocator {
     if (last) delete this;
   }
 
+  bool Charge(int64_t bytes) override {
+    {
+      std::lock_guard lock(mutex_);
+      if (limit_bytes_ > 0 && bytes > limit_bytes_ - stats_.bytes_in_use) return false;
+      stats_.bytes_in_use += bytes;
+    }
+    auto* parent = dynamic_cast<SharedAllocator*>(parent_.get());
+    if (parent == nullptr || parent->Charge(bytes)) return true;
+    std::lock_guard lock(mutex_);
+    stats_.bytes_in_use -= bytes;
+    return false;
+  }
+
+  void Discharge(int64_t bytes) override {
+    if (auto* parent = dynamic_cast<SharedAllocator*>(parent_.get())) parent->Discharge(bytes);
+    std::lock_guard lock(mutex_);
+    stats_.bytes_in_use -= bytes;
+  }
+
   AllocatorStats stats() const override {
     std::lock_guard lock(mutex_);
     return stats_;

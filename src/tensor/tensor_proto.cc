@@ -8,6 +8,7 @@
 
 #include "proto/tensor.pb.h"
 #include "tensor/dispatch.h"
+#include "tensor/text_memory.h"
 
 namespace carillon {
 namespace {
@@ -137,6 +138,7 @@ StatusOr<Tensor> TensorFromProto(const tensorflow::TensorProto& proto, Allocator
   if (!tensor.has_value()) return ResourceExhausted("no memory for a tensor of ", bytes, " bytes");
   if (!content.empty() && dtype == DType::kString) {
     CARILLON_RETURN_IF_ERROR(FillFromLengthsAndBytes(content, &tensor));
+    CARILLON_RETURN_IF_ERROR(ChargeText(tensor));
     return tensor;
   }
   if (!content.empty()) {
@@ -149,7 +151,16 @@ StatusOr<Tensor> TensorFromProto(const tensorflow::TensorProto& proto, Allocator
   }
   Status status;
   DispatchPlain(dtype, [&]<typename T>() { status = FillFromList<T>(proto, &tensor); });
-  if (dtype == DType::kString) status = FillFromList<std::string>(proto, &tensor);
+  if (dtype == DType::kString) {
+    // The last value may stand for many.
+    if (const int given = proto.string_val_size(); given > 0) {
+      CARILLON_RETURN_IF_ERROR(
+          CheckRoomOutside(allocator, tensor.num_elements() - given + 1,
+                           static_cast<int64_t>(proto.string_val(given - 1).size())));
+    }
+    status = FillFromList<std::string>(proto, &tensor);
+    if (status.ok()) status = ChargeText(tensor);
+  }
   CARILLON_RETURN_IF_ERROR(status);
   return tensor;
 }

@@ -81,6 +81,7 @@ Status Master::CreateSession(const tensorflow::CreateSessionRequest& request,
       .config = request.config(),
       .device = std::make_shared<Device>(*device_),
       .resources = request.config().isolate_session_state() ? nullptr : resources_,
+      .max_nodes = options_.session_nodes,
       .log_placement = options_.log_placement || request.config().log_device_placement()};
   options.device->allocator =
       MakeLimitedAllocator(device_->allocator, options_.session_memory_bytes);

@@ -18,6 +18,7 @@ namespace carillon {
 
 struct MasterOptions {
   int64_t session_memory_bytes = 0;  // most that tensors of one session may take; 0: no limit
+  int64_t session_nodes = 0;         // most nodes of one session's graph; 0: no limit
   std::chrono::milliseconds session_idle_limit{0};  // after which a session is closed; 0: never
   bool log_placement = false;                       // for every session
 };

@@ -70,9 +70,16 @@ StatusOr<int64_t> MasterSession::Extend(const tensorflow::GraphDef& graph_def,
                                      " of the graph, but the session is at version ", version_));
   }
   const int first = graph_.num_nodes();
+  int64_t nodes = graph_.num_nodes() + int64_t{graph_def.node_size()};
+  for (const tensorflow::FunctionDef& function : graph_def.library().function())
+    nodes += function.node_def_size();
+  if (options_.max_nodes > 0 && nodes > options_.max_nodes) {
+    return ResourceExhausted("the graph would have ", nodes, " nodes, but the server takes ",
+                             options_.max_nodes, " of one session (--session_node_limit)");
+  }
   Begin();
-  const Status status =
-      local_.ChangeGraph([&] { return ImportGraphDef(graph_def, /*prefix=*/"", &graph_); });
+  const Status status = local_.ChangeGraph(
+      [&] { return ImportGraphDef(graph_def, /*prefix=*/"", &graph_, allocator().get()); });
   End();
   CARILLON_RETURN_IF_ERROR(status);
   if (options_.log_placement) LogPlacement(first);

@@ -30,6 +30,7 @@ struct Server::State {
   explicit State(const ServerOptions& options)
       : device(MakeCpuDevice(TaskName(options), {.limit_bytes = MemoryLimit(options)})),
         master({.session_memory_bytes = options.session_memory_limit_bytes,
+                .session_nodes = options.session_node_limit,
                 .session_idle_limit = options.session_idle_limit,
                 .log_placement = options.log_device_placement},
                device, &resources),

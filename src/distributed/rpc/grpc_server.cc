@@ -6,11 +6,14 @@
 #include "base/strings.h"
 #include "base/throw.h"
 #include "distributed/rpc/grpc_log.h"
+#include "distributed/rpc/listener.h"
 #include "distributed/rpc/master_service.h"
 
 namespace carillon {
 namespace {
 
+// How long a connection may say nothing before it is closed.
+constexpr int kHandshakeMs = 20'000;
 // How long calls that are being answered may take when the server stops.
 constexpr std::chrono::seconds kGrace{2};
 
@@ -20,7 +23,8 @@ struct GrpcServer::State {
   BackgroundThreads threads;
   std::unique_ptr<grpc::Service> service;
   std::unique_ptr<grpc::Server> server;
-  int port = 0;
+  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor;
+  std::unique_ptr<Listener> listener;
   std::string address;
 };
 
@@ -31,26 +35,32 @@ GrpcServer::GrpcServer(Master* master, const GrpcServerOptions& options)
   grpc::ServerBuilder builder;
   builder.SetMaxReceiveMessageSize(INT32_MAX);
   builder.SetMaxSendMessageSize(INT32_MAX);
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);  // a taken port is an error, not shared
-  const std::string wanted = StrCat(options.bind, ":", options.port);
-  builder.AddListeningPort(wanted, grpc::InsecureServerCredentials(), &state_->port);
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeMs);
+  state_->listener = ValueOrThrow(Listener::Open(options.bind, options.port));
+  state_->acceptor = builder.experimental().AddExternalConnectionAcceptor(
+      grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
+      grpc::InsecureServerCredentials());
   builder.RegisterService(state_->service.get());
   state_->server = builder.BuildAndStart();
-  if (state_->server == nullptr || state_->port == 0) {
-    Throw(absl::UnavailableError(StrCat(
-        "cannot listen on ", wanted, ": the port is taken or the address is not this machine's")));
-  }
-  state_->address = StrCat(options.bind, ":", state_->port);
+  if (state_->server == nullptr) Throw(Internal("the gRPC server does not start"));
+  state_->address = StrCat(options.bind, ":", state_->listener->port());
+  state_->listener->Start([this](int listener, int connection) {
+    grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters parameters;
+    parameters.listener_fd = listener;
+    parameters.fd = connection;
+    state_->acceptor->HandleNewConnection(&parameters);
+  });
 }
 
 GrpcServer::~GrpcServer() { Stop(); }
 
 void GrpcServer::Stop() {
+  state_->listener->Stop();
   state_->server->Shutdown(std::chrono::system_clock::now() + kGrace);
   state_->server->Wait();
 }
 
-int GrpcServer::port() const { return state_->port; }
+int GrpcServer::port() const { return state_->listener->port(); }
 const std::string& GrpcServer::address() const { return state_->address; }
 
 }  // namespace carillon

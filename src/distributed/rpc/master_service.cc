@@ -5,6 +5,7 @@
 #include <grpcpp/support/proto_buffer_reader.h>
 
 #include "base/strings.h"
+#include "base/throw.h"
 #include "distributed/rpc/conversions.h"
 #include "proto/master.grpc.pb.h"
 
@@ -23,6 +24,14 @@ bool ClientIsGone(const CallbackServerContext& context) {
 
 Status CancelledByClient() {
   return absl::CancelledError("the client cancelled the call, its deadline passed, or it is gone");
+}
+
+// Whatever a request makes the code below throw is the client's error, not the server's end.
+template <typename Body>
+Status Guard(Body&& body) {
+  Status status;
+  const Status thrown = CatchAsStatus([&] { status = body(); });
+  return thrown.ok() ? status : thrown;
 }
 
 // One RunStep or RunCallable. Lives until gRPC is done with it and the step is: `Call` is held by
@@ -60,9 +69,11 @@ class StepReactor : public ServerUnaryReactor {
     google::protobuf::io::CodedInputStream in(&stream);
     in.PushLimit(static_cast<int>(buffer.Length()));
     CARILLON_RETURN_IF_ERROR(FromGrpcStatus(stream.status()));
-    return read(
-        &in, [this](const std::string& handle) { return master_->AllocatorOf(handle); },
-        &call_->request);
+    return Guard([&] {
+      return read(
+          &in, [this](const std::string& handle) { return master_->AllocatorOf(handle); },
+          &call_->request);
+    });
   }
 
   void Reply(const MessagePieces& pieces) {
@@ -110,8 +121,19 @@ class RunCallableReactor final : public StepReactor<CallableCall> {
   }
 };
 
-using RawService = MasterService::WithRawCallbackMethod_RunStep<
-    MasterService::WithRawCallbackMethod_RunCallable<MasterService::CallbackService>>;
+// All requests come as bytes, and are read on threads of ours: what is no such message is
+// InvalidArgument (gRPC itself would say Internal), and a large one keeps nobody else waiting.
+using RawService = MasterService::WithRawCallbackMethod_CreateSession<
+    MasterService::WithRawCallbackMethod_ExtendSession<
+        MasterService::WithRawCallbackMethod_PartialRunSetup<
+            MasterService::WithRawCallbackMethod_RunStep<
+                MasterService::WithRawCallbackMethod_CloseSession<
+                    MasterService::WithRawCallbackMethod_ListDevices<
+                        MasterService::WithRawCallbackMethod_Reset<
+                            MasterService::WithRawCallbackMethod_MakeCallable<
+                                MasterService::WithRawCallbackMethod_RunCallable<
+                                    MasterService::WithRawCallbackMethod_ReleaseCallable<
+                                        MasterService::Service>>>>>>>>>>;
 
 class Service final : public RawService {
  public:
@@ -126,20 +148,21 @@ class Service final : public RawService {
     return StartStep<RunCallableReactor>(context, request, response);
   }
 
-#define CARILLON_MASTER_CALL(name, ...)                                                       \
-  ServerUnaryReactor* name(CallbackServerContext* context,                                    \
-                           const tensorflow::name##Request* request,                          \
-                           tensorflow::name##Response* response) override {                   \
-    return Answer(context, [this, request, response] { return master_->name(__VA_ARGS__); }); \
+#define CARILLON_MASTER_CALL(name, ...)                                                           \
+  ServerUnaryReactor* name(CallbackServerContext* context, const ByteBuffer* in, ByteBuffer* out) \
+      override {                                                                                  \
+    return Answer<tensorflow::name##Request, tensorflow::name##Response>(                         \
+        context, in, out,                                                                         \
+        [this](const auto& request, auto* response) { return master_->name(__VA_ARGS__); });      \
   }
-  CARILLON_MASTER_CALL(CreateSession, *request, response)
-  CARILLON_MASTER_CALL(ExtendSession, *request, response)
-  CARILLON_MASTER_CALL(PartialRunSetup, *request, response)
-  CARILLON_MASTER_CALL(MakeCallable, *request, response)
-  CARILLON_MASTER_CALL(ReleaseCallable, *request)
-  CARILLON_MASTER_CALL(ListDevices, *request, response)
-  CARILLON_MASTER_CALL(CloseSession, *request)
-  CARILLON_MASTER_CALL(Reset, *request)
+  CARILLON_MASTER_CALL(CreateSession, request, response)
+  CARILLON_MASTER_CALL(ExtendSession, request, response)
+  CARILLON_MASTER_CALL(PartialRunSetup, request, response)
+  CARILLON_MASTER_CALL(MakeCallable, request, response)
+  CARILLON_MASTER_CALL(ReleaseCallable, request)
+  CARILLON_MASTER_CALL(ListDevices, request, response)
+  CARILLON_MASTER_CALL(CloseSession, request)
+  CARILLON_MASTER_CALL(Reset, request)
 #undef CARILLON_MASTER_CALL
 
  private:
@@ -151,11 +174,31 @@ class Service final : public RawService {
     return reactor;
   }
 
-  ServerUnaryReactor* Answer(CallbackServerContext* context, std::function<Status()> answer) {
+  template <typename Request, typename Response, typename Method>
+  ServerUnaryReactor* Answer(CallbackServerContext* context, const ByteBuffer* in, ByteBuffer* out,
+                             Method method) {
     ServerUnaryReactor* reactor = context->DefaultReactor();
-    threads_->Start(
-        [reactor, answer = std::move(answer)] { reactor->Finish(ToGrpcStatus(answer())); });
+    threads_->Start([reactor, in, out, method] {
+      const Status status = Guard([&]() -> Status {
+        Request request;
+        Response response;
+        CARILLON_RETURN_IF_ERROR(Parse(*in, &request));
+        CARILLON_RETURN_IF_ERROR(method(request, &response));
+        bool own_buffer = false;
+        return FromGrpcStatus(
+            grpc::SerializationTraits<Response>::Serialize(response, out, &own_buffer));
+      });
+      reactor->Finish(ToGrpcStatus(status));
+    });
     return reactor;
+  }
+
+  static Status Parse(ByteBuffer bytes, google::protobuf::Message* message) {
+    grpc::ProtoBufferReader stream(&bytes);
+    if (stream.status().ok() && message->ParseFromZeroCopyStream(&stream)) return absl::OkStatus();
+    return InvalidArgument("the bytes are no ", message->GetTypeName(),
+                           ": they are cut off or malformed, nested too deeply, or a name in them "
+                           "is not UTF-8");
   }
 
   Master* const master_;

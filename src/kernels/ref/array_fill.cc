@@ -5,6 +5,7 @@
 #include "kernels/ref/array_copy.h"
 #include "kernels/ref/array_kernels.h"
 #include "tensor/dispatch.h"
+#include "tensor/text_memory.h"
 
 namespace carillon {
 namespace {
@@ -16,6 +17,8 @@ Status RunFill(KernelContext& context) {
   if (value.num_elements() != 1) {
     return InvalidArgument("value should be a scalar but has shape ", value.shape().ToString());
   }
+  CARILLON_RETURN_IF_ERROR(
+      CheckRoomOutside(context.services().allocator, shape.num_elements(), TextBytes(value)));
   CARILLON_ASSIGN_OR_RETURN(Tensor * output, context.AllocateOutput(0, shape));
   FillElements(value.dtype(), output->mutable_raw_data(), shape.num_elements(), value.raw_data());
   return absl::OkStatus();

@@ -1,9 +1,17 @@
 // Kernels that repeat elements: tiles and broadcasts.
 #include "kernels/ref/array_copy.h"
 #include "kernels/ref/array_kernels.h"
+#include "tensor/text_memory.h"
 
 namespace carillon {
 namespace {
+
+// Strings are repeated with all that they hold.
+Status CheckRoomForRepeats(const KernelContext& context, const Tensor& input, const Shape& shape) {
+  if (input.dtype() != DType::kString || input.num_elements() == 0) return absl::OkStatus();
+  return CheckRoomOutside(context.services().allocator, shape.num_elements() / input.num_elements(),
+                          TextBytes(input));
+}
 
 Status RunTile(KernelContext& context) {
   const Tensor& input = context.input(0);
@@ -21,6 +29,7 @@ Status RunTile(KernelContext& context) {
     sizes.push_back(size);
   }
   CARILLON_ASSIGN_OR_RETURN(const Shape shape, MakeShape(sizes));
+  CARILLON_RETURN_IF_ERROR(CheckRoomForRepeats(context, input, shape));
   CARILLON_ASSIGN_OR_RETURN(Tensor * output, context.AllocateOutput(0, shape));
   if (shape.num_elements() == 0) return absl::OkStatus();
   const Strides from = RowMajorStrides(input.shape());
@@ -47,6 +56,7 @@ Status RunBroadcastTo(KernelContext& context) {
     return InvalidArgument("a tensor of shape ", input.shape().ToString(),
                            " cannot be broadcast to ", shape.ToString());
   }
+  CARILLON_RETURN_IF_ERROR(CheckRoomForRepeats(context, input, shape));
   CARILLON_ASSIGN_OR_RETURN(Tensor * output, context.AllocateOutput(0, shape));
   if (shape.num_elements() == 0) return absl::OkStatus();
   const Strides from = RowMajorStrides(input.shape());

@@ -112,6 +112,10 @@ Status RunFromTensor(KernelContext& context) {
   CARILLON_ASSIGN_OR_RETURN(const PartialShape shape, ElementShapeFrom(context.input(1)));
   CARILLON_ASSIGN_OR_RETURN(const Tensor value, RowsInput(context, 0, shape));
   TensorList list(value.dtype(), shape);
+  // Rows without elements may be any number.
+  if (value.dim(0) > TensorList::kMaxSize)
+    return ResourceExhausted("a list of ", value.dim(0),
+                             " elements is too long: ", TensorList::kMaxSize, " are allowed");
   std::vector<Tensor>& elements = list.mutable_elements();
   elements.reserve(static_cast<size_t>(value.dim(0)));
   for (int64_t row = 0; row < value.dim(0); ++row) {

@@ -9,6 +9,7 @@
 #include "kernels/ref/array_kernels.h"
 #include "kernels/ref/queue_batch.h"
 #include "kernels/ref/rows.h"
+#include "tensor/text_memory.h"
 
 namespace carillon {
 namespace {
@@ -111,6 +112,10 @@ class EnqueueManyKernel final : public QueueOpKernel {
     QueueTuple batch;
     for (int i = 1; i < context.num_inputs(); ++i) batch.push_back(context.input(i));
     CARILLON_RETURN_IF_ERROR(queue.CheckTuple(batch, /*many=*/true));
+    // Rows without elements may be any number.
+    CARILLON_RETURN_IF_ERROR(
+        CheckRoomOutside(context.services().allocator, batch[0].dim(0),
+                         static_cast<int64_t>(sizeof(QueueTuple) + sizeof(Tensor) * batch.size())));
     std::vector<QueueTuple> tuples(static_cast<size_t>(batch[0].dim(0)));
     for (size_t row = 0; row < tuples.size(); ++row) {
       for (const Tensor& component : batch) {

@@ -6,6 +6,7 @@
 #include "absl/strings/ascii.h"
 #include "kernels/families.h"
 #include "kernels/ref/string_kernels.h"
+#include "tensor/text_memory.h"
 
 namespace carillon {
 
@@ -34,6 +35,19 @@ class StringJoinKernel final : public Kernel {
                                input.ToString());
       }
       shape = input;
+    }
+    // A few joins of joins could fill any memory: what will be made is counted first.
+    Allocator* const allocator = context.services().allocator;
+    int64_t bytes = 0;
+    for (int i = 0; i < context.num_inputs(); ++i) {
+      const Tensor& input = context.input(i);
+      const int64_t times = input.rank() == 0 ? shape.num_elements() : 1;
+      int64_t size = 0;
+      for (const std::string& text : input.values<std::string>())
+        size += static_cast<int64_t>(text.size() + separator_.size());
+      CARILLON_RETURN_IF_ERROR(CheckRoomOutside(allocator, times, size));
+      bytes += times * size;
+      CARILLON_RETURN_IF_ERROR(CheckRoomOutside(allocator, 1, bytes));
     }
     CARILLON_ASSIGN_OR_RETURN(Tensor * out, context.AllocateOutput(0, shape));
     for (int64_t at = 0; at < shape.num_elements(); ++at) {

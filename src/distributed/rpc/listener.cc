@@ -1,0 +1,135 @@
+#include "distributed/rpc/listener.h"
+
+#include <cerrno>
+#include <cstring>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/logging.h"
+#include "base/strings.h"
+
+namespace carillon {
+namespace {
+
+// Descriptors kept back from new connections.
+constexpr int kReserve = 64;
+constexpr int kRetryMs = 100;
+
+int FileLimit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur > INT32_MAX) return INT32_MAX;
+  return static_cast<int>(limit.rlim_cur);
+}
+
+// A socket that listens on `address`, or -1 with errno set.
+int ListenOn(const addrinfo& address) {
+  const int fd = socket(address.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (fd < 0) return -1;
+  const int yes = 1, no = 0;
+  setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));  // past connections do not hold it
+  // "::" stands for all addresses, of both families.
+  if (address.ai_family == AF_INET6) setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof(no));
+  if (bind(fd, address.ai_addr, address.ai_addrlen) == 0 && listen(fd, SOMAXCONN) == 0) return fd;
+  const int error = errno;
+  close(fd);
+  errno = error;
+  return -1;
+}
+
+int PortOf(int fd) {
+  sockaddr_storage address{};
+  socklen_t length = sizeof(address);
+  if (getsockname(fd, reinterpret_cast<sockaddr*>(&address), &length) != 0) return 0;
+  return ntohs(address.ss_family == AF_INET6
+                   ? reinterpret_cast<const sockaddr_in6&>(address).sin6_port
+                   : reinterpret_cast<const sockaddr_in&>(address).sin_port);
+}
+
+}  // namespace
+
+StatusOr<std::unique_ptr<Listener>> Listener::Open(const std::string& address, int port) {
+  addrinfo hints{};
+  hints.ai_flags = AI_PASSIVE;
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  // "[::1]" is how addresses of this form are written before a port.
+  const bool bracketed = address.starts_with('[') && address.ends_with(']');
+  const std::string host = bracketed ? address.substr(1, address.size() - 2) : address;
+  if (const int error = getaddrinfo(host.c_str(), StrCat(port).c_str(), &hints, &found); error != 0)
+    return absl::UnavailableError(
+        StrCat("cannot listen on ", address, ":", port, ": ", gai_strerror(error)));
+  int fd = -1, error = 0;
+  for (const addrinfo* one = found; one != nullptr && fd < 0; one = one->ai_next) {
+    fd = ListenOn(*one);
+    if (fd < 0) error = errno;
+  }
+  freeaddrinfo(found);
+  if (fd < 0)
+    return absl::UnavailableError(
+        StrCat("cannot listen on ", address, ":", port, ": ", std::strerror(error)));
+  const int wake = eventfd(0, EFD_CLOEXEC);
+  if (wake < 0) {
+    close(fd);
+    return absl::UnavailableError(StrCat("cannot listen: ", std::strerror(errno)));
+  }
+  return std::unique_ptr<Listener>(new Listener(fd, wake, PortOf(fd)));
+}
+
+Listener::~Listener() {
+  Stop();
+  close(socket_);
+  close(wake_);
+}
+
+void Listener::Start(std::function<void(int, int)> take) {
+  take_ = std::move(take);
+  thread_ = std::thread([this] { Accept(); });
+}
+
+void Listener::Stop() {
+  if (!thread_.joinable()) return;
+  const uint64_t one = 1;
+  if (write(wake_, &one, sizeof(one)) < 0) LogWarning("listener: ", std::strerror(errno));
+  thread_.join();
+}
+
+void Listener::Accept() {
+  bool was_short = false;  // so that a shortage is said once
+  const auto say_short = [&] {
+    if (!was_short)
+      LogWarning("few file descriptors are left of ", FileLimit(),
+                 ": new connections are turned away until some are closed");
+    was_short = true;
+  };
+  pollfd waits[] = {{.fd = wake_, .events = POLLIN}, {.fd = socket_, .events = POLLIN}};
+  for (;;) {
+    if (poll(waits, 2, -1) < 0 && errno != EINTR) return;
+    if (waits[0].revents != 0) return;
+    if (waits[1].revents == 0) continue;
+    const int fd = accept4(socket_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (fd < 0) {
+      if (errno != EMFILE && errno != ENFILE && errno != ENOBUFS && errno != ENOMEM) continue;
+      say_short();
+      if (poll(waits, 1, kRetryMs) > 0) return;
+      continue;
+    }
+    // The lowest free number is taken: a high one means that nearly all are in use.
+    if (fd >= FileLimit() - kReserve) {
+      say_short();
+      close(fd);
+      continue;
+    }
+    was_short = false;
+    const int yes = 1;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
+    take_(socket_, fd);
+  }
+}
+
+}  // namespace carillon

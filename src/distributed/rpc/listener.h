@@ -1,0 +1,44 @@
+// Listener: takes the connections of clients and hands them on.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "base/status.h"
+
+namespace carillon {
+
+// gRPC's own listener gives up for good when the process has no file descriptor left (as of 1.51):
+// whoever opens enough connections would silence the server. This one waits until there are some
+// again, and turns connections away while few are left, so that the clients that are here, and the
+// files of their steps, have what they need.
+class Listener {
+ public:
+  // Port 0: any free one. Unavailable when the address cannot be had, InvalidArgument when it is
+  // none.
+  static StatusOr<std::unique_ptr<Listener>> Open(const std::string& address, int port);
+  ~Listener();
+  Listener(const Listener&) = delete;
+  Listener& operator=(const Listener&) = delete;
+
+  int port() const { return port_; }
+
+  // Calls `take` with every new connection, from one thread; `take` owns the descriptor.
+  void Start(std::function<void(int listener, int connection)> take);
+  // No more calls to `take` once this returns. May be called again.
+  void Stop();
+
+ private:
+  Listener(int socket, int wake, int port) : socket_(socket), wake_(wake), port_(port) {}
+  void Accept();
+
+  const int socket_;
+  const int wake_;  // an eventfd, written to when the thread has to end
+  const int port_;
+  std::function<void(int, int)> take_;
+  std::thread thread_;
+};
+
+}  // namespace carillon

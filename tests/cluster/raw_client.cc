@@ -1,0 +1,155 @@
+#include "raw_client.h"
+
+#include <arpa/inet.h>
+#include <fstream>
+#include <google/protobuf/text_format.h>
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/impl/codegen/client_unary_call.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/strings.h"
+
+namespace carillon {
+namespace {
+
+Status StatusOf(const grpc::Status& status) {
+  return Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
+}
+
+// A line of /proc/self/status, in bytes.
+int64_t ProcessBytes(const std::string& what) {
+  std::ifstream file("/proc/self/status");
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with(what + ":")) return std::stoll(line.substr(what.size() + 1)) << 10;
+  }
+  return 0;
+}
+
+}  // namespace
+
+RawClient::RawClient(int port) {
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(INT32_MAX);
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  channel_ = grpc::CreateCustomChannel(StrCat("127.0.0.1:", port),
+                                       grpc::InsecureChannelCredentials(), arguments);
+}
+
+RawClient::~RawClient() = default;
+
+Status RawClient::Call(const std::string& method, const std::string& request, std::string* reply,
+                       std::chrono::milliseconds deadline) {
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + deadline);
+  const grpc::internal::RpcMethod rpc(method.c_str(), grpc::internal::RpcMethod::NORMAL_RPC);
+  const grpc::Slice slice(request);
+  const grpc::ByteBuffer out(&slice, 1);
+  grpc::ByteBuffer in;
+  const grpc::Status status = grpc::internal::BlockingUnaryCall<grpc::ByteBuffer, grpc::ByteBuffer>(
+      channel_.get(), rpc, &context, out, &in);
+  if (status.ok() && reply != nullptr) {
+    std::vector<grpc::Slice> slices;
+    if (!in.Dump(&slices).ok()) return Internal("no reply");
+    reply->clear();
+    for (const grpc::Slice& piece : slices)
+      reply->append(reinterpret_cast<const char*>(piece.begin()), piece.size());
+  }
+  return StatusOf(status);
+}
+
+Status RawClient::Master(const std::string& method, const google::protobuf::MessageLite& request,
+                         google::protobuf::MessageLite* reply, std::chrono::milliseconds deadline) {
+  std::string bytes;
+  CARILLON_RETURN_IF_ERROR(
+      Call("/tensorflow.MasterService/" + method, request.SerializeAsString(), &bytes, deadline));
+  return reply->ParseFromString(bytes) ? absl::OkStatus() : Internal("the reply is malformed");
+}
+
+StatusOr<std::string> RawClient::CreateSession(const tensorflow::GraphDef& graph) {
+  tensorflow::CreateSessionRequest request;
+  *request.mutable_graph_def() = graph;
+  tensorflow::CreateSessionResponse reply;
+  CARILLON_RETURN_IF_ERROR(Master("CreateSession", request, &reply));
+  return reply.session_handle();
+}
+
+Status RawClient::CloseSession(const std::string& handle) {
+  tensorflow::CloseSessionRequest request;
+  request.set_session_handle(handle);
+  tensorflow::CloseSessionResponse reply;
+  return Master("CloseSession", request, &reply);
+}
+
+Status RawClient::RunOnce(const tensorflow::GraphDef& graph, const std::string& fetch,
+                          std::chrono::milliseconds timeout) {
+  CARILLON_ASSIGN_OR_RETURN(const std::string handle, CreateSession(graph));
+  tensorflow::RunStepRequest request;
+  request.set_session_handle(handle);
+  request.add_fetch(fetch);
+  request.mutable_options()->set_timeout_in_ms(timeout.count());
+  tensorflow::RunStepResponse reply;
+  const Status status = Master("RunStep", request, &reply);
+  CARILLON_RETURN_IF_ERROR(CloseSession(handle));
+  return status;
+}
+
+tensorflow::GraphDef GraphOf(const std::string& text) {
+  tensorflow::GraphDef graph;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &graph)) << text;
+  return graph;
+}
+
+std::string ConstText(const std::string& name, const std::vector<int64_t>& values,
+                      const std::string& dtype, bool scalar) {
+  std::string list;
+  for (const int64_t value : values)
+    StrAppend(&list, dtype == "DT_INT64" ? " int64_val: " : " int_val: ", value);
+  const std::string shape = scalar ? "" : StrCat("dim { size: ", values.size(), " }");
+  return NodeText(name, "Const", {},
+                  Attr("dtype", "type: " + dtype) +
+                      Attr("value", StrCat("tensor { dtype: ", dtype, " tensor_shape { ", shape,
+                                           " }", list, " }")));
+}
+
+std::string NodeText(const std::string& name, const std::string& op,
+                     const std::vector<std::string>& inputs, const std::string& attrs) {
+  std::string text = StrCat("node { name: \"", name, "\" op: \"", op, "\"");
+  for (const std::string& input : inputs) StrAppend(&text, " input: \"", input, "\"");
+  return StrCat(text, attrs, " }\n");
+}
+
+std::string Attr(const std::string& name, const std::string& value) {
+  return StrCat(" attr { key: \"", name, "\" value { ", value, " } }");
+}
+
+SilentConnections::~SilentConnections() {
+  for (const int socket : sockets_) close(socket);
+}
+
+bool SilentConnections::Open(int port) {
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return false;
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<uint16_t>(port));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  if (connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
+    close(fd);
+    return false;
+  }
+  sockets_.push_back(fd);
+  return true;
+}
+
+bool SilentConnections::Send(const std::string& bytes) {
+  return send(sockets_.back(), bytes.data(), bytes.size(), MSG_NOSIGNAL) ==
+         static_cast<ssize_t>(bytes.size());
+}
+
+int64_t ResidentBytes() { return ProcessBytes("VmRSS"); }
+int64_t PeakResidentBytes() { return ProcessBytes("VmHWM"); }
+void ResetPeakResidentBytes() { std::ofstream("/proc/self/clear_refs") << "5"; }
+
+}  // namespace carillon

@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+"""Write the seeds of the file formats into tests/fuzz/corpus: small whole files of each kind, from which the fuzzers
+start. (The requests beside them are those of a TensorFlow client, recorded on their way to a server.)"""
+import gzip
+import pathlib
+import struct
+import zlib
+
+CORPUS = pathlib.Path(__file__).parent / "corpus"
+
+
+def put(target, name, content):
+    folder = CORPUS / target
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_bytes(content)
+
+
+def crc32c(data):
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = (crc >> 1) ^ (0x82F63B78 if crc & 1 else 0)
+    return crc ^ 0xFFFFFFFF
+
+
+def masked(data):
+    crc = crc32c(data)
+    return struct.pack("<I", (((crc >> 15) | (crc << 17)) + 0xA282EAD8) & 0xFFFFFFFF)
+
+
+def record(data):
+    length = struct.pack("<Q", len(data))
+    return length + masked(length) + data + masked(data)
+
+
+def varint(value):
+    out = b""
+    while value >= 0x80:
+        out += bytes([value & 0x7F | 0x80])
+        value >>= 7
+    return out + bytes([value])
+
+
+def field(number, content):
+    return varint(number << 3 | 2) + varint(len(content)) + content
+
+
+def number(number, value):
+    return varint(number << 3) + varint(value & (1 << 64) - 1)
+
+
+def tensor(dtype, dims, values):
+    shape = b"".join(field(2, number(1, dim)) for dim in dims)
+    return number(1, dtype) + field(2, shape) + values
+
+
+def example(**features):
+    entries = b""
+    for key, (kind, content) in features.items():
+        entries += field(1, field(1, key.encode()) + field(2, field(kind, content)))
+    return field(1, entries)
+
+
+def mat_element(kind, content):
+    return struct.pack("<II", kind, len(content)) + content + b"\0" * (-len(content) % 8)
+
+
+def mat_matrix(name, array_class, kind, dims, content):
+    return mat_element(14, mat_element(6, struct.pack("<II", array_class, 0)) +
+                       mat_element(5, struct.pack(f"<{len(dims)}i", *dims)) + mat_element(1, name) +
+                       mat_element(kind, content))
+
+
+def main():
+    put("record_fuzz", "two", record(b"first") + record(b"the second one"))
+    put("record_fuzz", "empty_record", record(b""))
+    images = struct.pack(">IIII", 0x803, 2, 4, 4) + bytes(range(32))
+    labels = struct.pack(">II", 0x801, 5) + bytes([0, 1, 2, 3, 9])
+    put("idx_fuzz", "images", images)
+    put("idx_fuzz", "labels", labels)
+    put("idx_fuzz", "images.gz", gzip.compress(images, mtime=0))
+    put("idx_fuzz", "labels.gz", gzip.compress(labels, mtime=0))
+    pixels = bytes(i % 7 for i in range(3072))
+    put("cifar_fuzz", "ten", b"\0" + b"\3" + pixels)
+    put("cifar_fuzz", "hundred", b"\1" + b"\3\4" + pixels)
+    header = b"MATLAB 5.0 MAT-file".ljust(124) + struct.pack("<H", 0x0100) + b"IM"
+    x = mat_matrix(b"X", 9, 2, (2, 2, 3, 2), bytes(range(24)))
+    y = mat_matrix(b"y", 6, 9, (2, 1), struct.pack("<2d", 1, 10))
+    put("mat_fuzz", "plain", header + x + y)
+    packed = lambda element: struct.pack("<II", 15, len(zlib.compress(element))) + zlib.compress(element)
+    put("mat_fuzz", "packed", header + packed(x) + packed(y))
+    floats = struct.pack("<6f", 1, 2, 3, 4, 5, 6)
+    put("tensor_fuzz", "content", tensor(1, (2, 3), field(4, floats)))
+    put("tensor_fuzz", "list", tensor(1, (2, 3), field(5, floats)))
+    put("tensor_fuzz", "short_list", tensor(9, (4,), field(10, varint(7))))
+    put("tensor_fuzz", "strings", tensor(7, (3,), field(8, b"a") + field(8, b"") + field(8, b"a longer string than that")))
+    put("tensor_fuzz", "packed_strings", tensor(7, (2,), field(4, b"\1\2abb")))
+    put("tensor_fuzz", "bools", tensor(10, (3,), field(4, b"\0\1\2")))
+    put("tensor_fuzz", "halfs", tensor(19, (2,), field(13, varint(0x3C00) + varint(0xFFFF))))
+    put("tensor_fuzz", "huge", tensor(1, (1 << 60,), field(5, floats)))
+    whole = example(label=(3, field(1, b"\7")), image=(1, field(1, b"\1\2\3")), floats=(2, field(1, floats)),
+                    words=(1, field(1, b"one") + field(1, b"two")), numbers=(3, field(1, b"\1\2\3")))
+    put("example_fuzz", "example", whole)
+    put("example_fuzz", "unpacked", example(label=(3, number(1, 3))))
+    put("example_fuzz", "tensor", tensor(1, (2, 3), field(4, floats)))
+    put("example_fuzz", "line", b'1.5,"a ""b"" c"')
+    bmp = struct.pack("<2sIHHIIiiHHIIiiII", b"BM", 54 + 16, 0, 0, 54, 40, 2, 2, 1, 24, 0, 16, 0, 0, 0, 0) + bytes(16)
+    put("image_fuzz", "bmp", bmp)
+    chunk = lambda kind, data: struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    rows = b"".join(b"\0" + bytes(range(6)) for _ in range(2))
+    put("image_fuzz", "png", b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 2, 2, 8, 2, 0, 0, 0)) +
+        chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+
+
+if __name__ == "__main__":
+    main()
