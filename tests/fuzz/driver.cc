@@ -121,6 +121,8 @@ int main(int argc, char** argv) {
   std::sort(files.begin(), files.end());
   std::vector<Bytes> corpus;
   for (const auto& file : files) corpus.push_back(ReadAll(file));
+  const size_t whole = corpus.size();
+  if (corpus.empty()) corpus.emplace_back();
   const auto run = [&](const Bytes& bytes) {
     if (!crash_file.empty()) std::ofstream(crash_file, std::ios::binary) << bytes;
     LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
@@ -130,5 +132,5 @@ int main(int argc, char** argv) {
   Mutator mutator(seed);
   for (long i = 0; i < runs; ++i) run(mutator.Mutate(corpus));
   if (!crash_file.empty()) std::filesystem::remove(crash_file);
-  std::cout << corpus.size() << " files, " << runs << " mutations, seed " << seed << "\n";
+  std::cout << whole << " files, " << runs << " mutations, seed " << seed << "\n";
 }

@@ -12,10 +12,10 @@ class Parsers : public KernelRunner {
     const Output batch = Reshape(text_, {1});
     const ParsedExamples parsed = ParseExample(
         batch,
-        {{.key = "label", .dtype = kInt64, .shape = {}},
+        {{.key = "label", .dtype = kInt64, .shape = Shape{}},
          {.key = "image",
           .dtype = kString,
-          .shape = {},
+          .shape = Shape{},
           .default_value = Tensor::Scalar<std::string>("")},
          {.key = "floats", .dtype = kFloat, .shape = {-1}, .default_value = Tensor::Scalar(0.0f)}},
         {{.key = "words", .dtype = kString}, {.key = "numbers", .dtype = kInt64}});
