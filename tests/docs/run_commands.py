@@ -32,6 +32,7 @@ ELSEWHERE = {
 # Run by hand, and why.
 BY_HAND = {
     "make tsan": "takes longer than all of CI",
+    "make fuzz": "has no end by itself; CI runs the same targets over fixed inputs, in make test and make asan",
     "make bench": "downloads TensorFlow and PyTorch, and means nothing on a busy machine",
     "bench/run": "as make bench",
     "bench/run roofline": "means nothing on a busy machine",

@@ -1,14 +1,13 @@
 // A client that is killed in the middle of a step: the server notices, ends the step and frees what
 // the session took.
-#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
-#include <thread>
 #include <unistd.h>
 
 #include "carillon/carillon.h"
+#include "eventually.h"
 
 namespace carillon {
 namespace {
@@ -28,16 +27,6 @@ pid_t StartWaitingClient(const std::string& target) {
   const ssize_t got = read(ends[0], &first, 1);
   close(ends[0]);
   return got == 1 ? client : -1;
-}
-
-// Whether `holds` comes true before a time that no healthy machine needs.
-bool Eventually(const std::function<bool()>& holds) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-  while (!holds()) {
-    if (std::chrono::steady_clock::now() > end) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-  return true;
 }
 
 TEST(ClientDeath, EndsTheStepAndFreesTheSession) {
