@@ -11,15 +11,19 @@ int main(int argc, char** argv) try {
   const examples::RunFlags defaults{.steps = 20'000, .batch_size = 100, .learning_rate = 1e-4};
   examples::RunFlags run = defaults;
   double keep_prob = 0.5;
+  int shift = 1;
   bool demo = false;
   Flags flags("mnist_cnn",
               "Trains a convolutional network to read handwritten digits: convolutions of 5 x 5 "
               "with 32 and 64 filters, a hidden layer of 1024 units with dropout, Adam.\n\n"
               "Without --data_dir it reads digits that it draws itself; with it, MNIST or "
               "Fashion-MNIST from the four files of that folder, packed with gzip or not.");
-  flags.Group("Network");
+  flags.Group("Recipe");
   flags.Add("keep_prob", &keep_prob, "share of the hidden units that dropout keeps in a step",
             {.min = 0.01, .max = 1});
+  flags.Add("shift", &shift,
+            "pixels by which a picture may move either way while training, anew in every epoch",
+            {.min = 0, .max = 14});
   examples::AddRunFlags(flags, &run);
   flags.Add(
       "demo", &demo,
@@ -55,7 +59,9 @@ int main(int argc, char** argv) try {
     return examples::TestAccuracy(session, {images, labels, accuracy}, data.test, run);
   };
 
-  Batches batches(data.train, {.batch_size = run.batch_size, .seed = uint64_t(run.seed)});
+  Batches batches(
+      data.train,
+      {.batch_size = run.batch_size, .seed = uint64_t(run.seed), .augment = {.pad_crop = shift}});
   examples::TrainingRun training(run);
   while (training.Continues()) {
     const Batch batch = batches.NextBatch();

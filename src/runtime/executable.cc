@@ -131,6 +131,8 @@ StatusOr<std::unique_ptr<Executable>> Executable::Make(const NodeGraph& graph,
     dump.Write("fold-constants", *work);
     CARILLON_RETURN_IF_ERROR(Simplify(work.get()));
     dump.Write("simplify", *work);
+    CARILLON_RETURN_IF_ERROR(DropUnusedValues(work.get()));
+    dump.Write("drop-unused-values", *work);
     CARILLON_RETURN_IF_ERROR(MergeCommonSubexpressions(work.get()));
     dump.Write("common-subexpressions", *work);
     for (const auto& [name, fuse] : kFusions) {

@@ -58,6 +58,11 @@ Status FoldConstants(NodeGraph* graph, Evaluate evaluate, int64_t max_bytes = 10
 // Removes what does nothing: identities, reshapes to the same shape, reductions over no axis.
 Status Simplify(NodeGraph* graph);
 
+// Computes no value that nobody reads: where something only waits for a node without effects, as
+// the gradients that TensorFlow's Python builds do, it waits for what the node needs instead. Those
+// that a caller asked for as targets stay.
+Status DropUnusedValues(NodeGraph* graph);
+
 // Merges stateless nodes that compute the same.
 Status MergeCommonSubexpressions(NodeGraph* graph);
 

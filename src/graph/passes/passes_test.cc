@@ -120,6 +120,39 @@ TEST(Simplify, RemovesIdentitiesAndKeepsTheOrderTheyStoodFor) {
   EXPECT_EQ(work->Find("NoOp")->control_inputs()[0]->op(), "_Arg");
 }
 
+TEST(DropUnusedValues, KeepsTheOrderButNotTheWork) {
+  Graph g;
+  const Output x = Placeholder(g, {2}, "x");
+  const Operation effect = OpBuilder(g, "NoOp").Name("effect").Build();
+  const Output half = OpBuilder("Neg").Arg(x);
+  const Output unread = OpBuilder("Exp").Name("unread").Arg(half).After(effect);
+  const Operation group = OpBuilder(g, "NoOp").Name("group").After(unread.op()).Build();
+  const Output y = OpBuilder("Tanh").Name("y").Arg(x).After(group);
+  auto work =
+      *PruneToSignature(g.nodes(), {.feeds = {At(x)}, .feed_shapes = {{2}}, .fetches = {At(y)}});
+  ASSERT_TRUE(DropUnusedValues(work.get()).ok());
+  EXPECT_EQ(Count(*work, "Exp"), 0);
+  EXPECT_EQ(Count(*work, "Neg"), 0) << "what only an unread value needs";
+  // From effect to y there is still a way.
+  const Node* at = work->Find("y");
+  while (at != nullptr && at->name() != "effect") {
+    const auto& before = at->control_inputs();
+    const auto next = std::ranges::find_if(before, [](const Node* n) { return n->op() == "NoOp"; });
+    at = next == before.end() ? nullptr : *next;
+  }
+  EXPECT_NE(at, nullptr);
+}
+
+TEST(DropUnusedValues, KeepsTargets) {
+  Graph g;
+  const Output x = Placeholder(g, {2}, "x");
+  const Output y = OpBuilder("Exp").Arg(x);
+  auto work =
+      *PruneToSignature(g.nodes(), {.feeds = {At(x)}, .feed_shapes = {{2}}, .targets = {y.node()}});
+  ASSERT_TRUE(DropUnusedValues(work.get()).ok());
+  EXPECT_EQ(Count(*work, "Exp"), 1);
+}
+
 TEST(CommonSubexpressions, MergesEqualNodesOnly) {
   Graph g;
   const Output x = Placeholder(g, {-1}, "x"), y = Placeholder(g, {-1}, "y");

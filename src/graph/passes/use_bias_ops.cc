@@ -18,12 +18,13 @@ bool AddsBias(const Node& node, const Endpoint& product, const Endpoint& bias) {
          vector.dim(0) == shape.dim(shape.rank() - 1);
 }
 
-// Sum over all dimensions but the last, as the gradient of such an addition takes it.
+// Sum over all dimensions but the last, as the gradient of such an addition takes it; with these
+// dimensions kept as ones or not.
 bool SumsToChannels(const Node& node) {
+  if (node.op() != "Sum") return false;
   const Endpoint &input = node.input(0), &axes = node.input(1);
   const PartialShape& shape = InfoOf(input).shape;
-  if (node.op() != "Sum" || node.attr<bool>("keep_dims") || axes.node->op() != "Const" ||
-      !IsFloating(InfoOf(input).dtype) || shape.rank() < 2)
+  if (axes.node->op() != "Const" || !IsFloating(InfoOf(input).dtype) || shape.rank() < 2)
     return false;
   const Tensor& value = axes.node->attr<Tensor>("value");
   if (value.num_elements() != shape.rank() - 1) return false;
@@ -33,6 +34,13 @@ bool SumsToChannels(const Node& node) {
     if (axis != i) return false;
   }
   return true;
+}
+
+// Reshape of such a sum to a vector.
+bool ReshapesChannels(const Node& node) {
+  if (node.op() != "Reshape" || node.input(1).node->op() != "Const") return false;
+  const Node& sum = *node.input(0).node;
+  return SumsToChannels(sum) && sum.control_inputs().empty() && node.output(0).shape.rank() == 1;
 }
 
 }  // namespace
@@ -53,8 +61,10 @@ Status UseBiasOps(NodeGraph* graph) {
         return replace("BiasAdd", {node->input(0), node->input(1)});
       if (AddsBias(*node, node->input(1), node->input(0)))
         return replace("BiasAdd", {node->input(1), node->input(0)});
-    } else if (node->op() == "Sum" && SumsToChannels(*node)) {
+    } else if (SumsToChannels(*node) && !node->attr<bool>("keep_dims")) {
       return replace("BiasAddGrad", {node->input(0)});
+    } else if (ReshapesChannels(*node)) {
+      return replace("BiasAddGrad", {node->input(0).node->input(0)});
     }
     return absl::OkStatus();
   });
