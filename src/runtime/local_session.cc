@@ -201,7 +201,10 @@ void LocalSession::RunAsync(PreparedRun& run, AsyncStep* step) {
   step->executable_ = *std::move(executable);
   step->args_ = MakeArgs(step->feeds, &step->cancellation);
   if (step->options.trace) step->args_.trace = &step->trace_;
+  const auto start = std::chrono::steady_clock::now();
   step->executable_->RunAsync(step->args_, &step->fetches, finish);
+  run.last_start_.store((std::chrono::steady_clock::now() - start).count(),
+                        std::memory_order_relaxed);
 }
 
 Status LocalSession::ChangeGraph(absl::FunctionRef<Status()> change) {

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -40,6 +42,11 @@ class PreparedRun final : public StepRunner {
   const std::vector<Endpoint>& feeds() const { return feeds_; }
   const std::vector<Endpoint>& fetches() const { return fetches_; }
 
+  // How long RunAsync kept its caller the last time; the longest time there is before the first.
+  std::chrono::nanoseconds last_start() const {
+    return std::chrono::nanoseconds(last_start_.load(std::memory_order_relaxed));
+  }
+
  private:
   friend class LocalSession;
   struct Specialised {
@@ -53,6 +60,7 @@ class PreparedRun final : public StepRunner {
   const std::vector<Node*> targets_;
   std::mutex mutex_;
   std::vector<Specialised> executables_;  // under mutex_
+  std::atomic<int64_t> last_start_{std::numeric_limits<int64_t>::max()};
 };
 
 // One step that runs while its caller does something else. Made by the caller, used once, and valid
@@ -112,8 +120,8 @@ class LocalSession {
   Status Run(PreparedRun& run, std::span<const Tensor> feeds, const RunOptions& options,
              std::vector<Tensor>* fetches, RunMetadata* metadata);
 
-  // Starts a step and returns, as a rule before it is over. The session must live until
-  // step->done was called.
+  // Starts a step and returns, before it is over when something in it waits. The session must live
+  // until step->done was called, `run` until this returns.
   void RunAsync(PreparedRun& run, AsyncStep* step);
 
   // Starts a step whose feeds and fetches are exchanged in parts. It runs on a thread of its own

@@ -162,16 +162,16 @@ Status Master::Reset(const tensorflow::ResetRequest& request) {
   return absl::OkStatus();
 }
 
-void Master::RunStep(std::shared_ptr<StepCall> call) {
+void Master::RunStep(std::shared_ptr<StepCall> call, BackgroundThreads* unless_quick) {
   StatusOr<std::shared_ptr<MasterSession>> session = Find(call->request.session_handle);
   if (!session.ok()) return call->done({.status = session.status()});
-  (*session)->RunStep(std::move(call));
+  (*session)->RunStep(std::move(call), unless_quick);
 }
 
-void Master::RunCallable(std::shared_ptr<CallableCall> call) {
+void Master::RunCallable(std::shared_ptr<CallableCall> call, BackgroundThreads* unless_quick) {
   StatusOr<std::shared_ptr<MasterSession>> session = Find(call->request.session_handle);
   if (!session.ok()) return call->done(session.status(), {});
-  (*session)->RunCallable(std::move(call));
+  (*session)->RunCallable(std::move(call), unless_quick);
 }
 
 void Master::Abandon(const std::string& session_handle) {

@@ -48,8 +48,10 @@ class Master {
   Status CloseSession(const tensorflow::CloseSessionRequest& request);
   Status Reset(const tensorflow::ResetRequest& request);
 
-  void RunStep(std::shared_ptr<StepCall> call);
-  void RunCallable(std::shared_ptr<CallableCall> call);
+  // `unless_quick`: where the step runs unless it is expected to take less time than handing it
+  // over; null: it runs here.
+  void RunStep(std::shared_ptr<StepCall> call, BackgroundThreads* unless_quick = nullptr);
+  void RunCallable(std::shared_ptr<CallableCall> call, BackgroundThreads* unless_quick = nullptr);
 
   // The client of this session is gone: closes it and says so in the log.
   void Abandon(const std::string& session_handle);

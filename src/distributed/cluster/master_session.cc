@@ -3,13 +3,15 @@
 #include <algorithm>
 #include <set>
 
-#include "base/background.h"
 #include "base/logging.h"
 #include "base/strings.h"
 #include "graph/graph_def.h"
 
 namespace carillon {
 namespace {
+
+// About what it takes until another thread has taken up a step.
+constexpr std::chrono::microseconds kHandOver{100};
 
 SessionOptions LocalOptions(const tensorflow::ConfigProto& config) {
   return {.allow_soft_placement = config.allow_soft_placement(),
@@ -142,15 +144,21 @@ RunOptions MasterSession::OptionsOf(const tensorflow::RunOptions& options) const
           .trace = options.trace_level() > tensorflow::RunOptions::NO_TRACE};
 }
 
-void MasterSession::RunStep(std::shared_ptr<StepCall> call) {
+void MasterSession::StartStep(std::shared_ptr<PreparedRun> run, AsyncStep* step,
+                              BackgroundThreads* unless_quick) {
+  if (unless_quick == nullptr || run->last_start() < kHandOver) return local_.RunAsync(*run, step);
+  unless_quick->Start([this, run = std::move(run), step] { local_.RunAsync(*run, step); });
+}
+
+void MasterSession::RunStep(std::shared_ptr<StepCall> call, BackgroundThreads* unless_quick) {
+  if (!call->request.partial_run_handle.empty()) {
+    if (unless_quick == nullptr) return ContinuePartialRun(std::move(call));
+    return unless_quick->Start([self = shared_from_this(), call = std::move(call)]() mutable {
+      self->ContinuePartialRun(std::move(call));
+    });
+  }
   Begin();
   call->session_ = shared_from_this();
-  if (!call->request.partial_run_handle.empty()) {
-    StepReply reply;
-    ContinuePartialRun(*call, &reply);
-    End();
-    return call->done(std::move(reply));
-  }
   const StepRequest& request = call->request;
   ByName names{{}, request.fetches, request.targets};
   names.feeds.reserve(request.feeds.size());
@@ -173,7 +181,7 @@ void MasterSession::RunStep(std::shared_ptr<StepCall> call) {
   };
   StatusOr<std::shared_ptr<PreparedRun>> run = Prepare(std::move(names));
   if (!run.ok()) return std::exchange(step.done, nullptr)(run.status());
-  local_.RunAsync(**run, &step);
+  StartStep(*std::move(run), &step, unless_quick);
 }
 
 StatusOr<std::string> MasterSession::SetUpPartialRun(const std::vector<std::string>& feeds,
@@ -194,7 +202,16 @@ StatusOr<std::string> MasterSession::SetUpPartialRun(const std::vector<std::stri
   return handle;
 }
 
-void MasterSession::ContinuePartialRun(StepCall& call, StepReply* reply) {
+void MasterSession::ContinuePartialRun(std::shared_ptr<StepCall> call) {
+  Begin();
+  call->session_ = shared_from_this();
+  StepReply reply;
+  ExchangeParts(*call, &reply);
+  End();
+  call->done(std::move(reply));
+}
+
+void MasterSession::ExchangeParts(StepCall& call, StepReply* reply) {
   const StepRequest& request = call.request;
   std::shared_ptr<PartialRunState> state;
   {
@@ -253,7 +270,8 @@ StatusOr<int64_t> MasterSession::MakeCallable(const tensorflow::CallableOptions&
   return handle;
 }
 
-void MasterSession::RunCallable(std::shared_ptr<CallableCall> call) {
+void MasterSession::RunCallable(std::shared_ptr<CallableCall> call,
+                                BackgroundThreads* unless_quick) {
   CallableState callable;
   {
     std::lock_guard lock(mutex_);
@@ -280,7 +298,7 @@ void MasterSession::RunCallable(std::shared_ptr<CallableCall> call) {
     const std::shared_ptr<MasterSession> session = std::move(call->session_);
     call->done(std::move(status), std::move(reply));
   };
-  local_.RunAsync(*callable.run, &step);
+  StartStep(std::move(callable.run), &step, unless_quick);
 }
 
 Status MasterSession::ReleaseCallable(int64_t handle) {

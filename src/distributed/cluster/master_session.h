@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/background.h"
 #include "distributed/cluster/step_messages.h"
 #include "graph/node_graph.h"
 #include "proto/graph.pb.h"
@@ -70,14 +71,15 @@ class MasterSession : public std::enable_shared_from_this<MasterSession> {
   StatusOr<int64_t> Extend(const tensorflow::GraphDef& graph_def, int64_t expected_version);
   StatusOr<int64_t> Create(const tensorflow::GraphDef& graph_def);
 
-  void RunStep(std::shared_ptr<StepCall> call);
+  // As Master's.
+  void RunStep(std::shared_ptr<StepCall> call, BackgroundThreads* unless_quick);
 
   StatusOr<std::string> SetUpPartialRun(const std::vector<std::string>& feeds,
                                         const std::vector<std::string>& fetches,
                                         const std::vector<std::string>& targets);
 
   StatusOr<int64_t> MakeCallable(const tensorflow::CallableOptions& options);
-  void RunCallable(std::shared_ptr<CallableCall> call);
+  void RunCallable(std::shared_ptr<CallableCall> call, BackgroundThreads* unless_quick);
   Status ReleaseCallable(int64_t handle);
 
   // Cancels what runs and waits for it.
@@ -104,7 +106,10 @@ class MasterSession : public std::enable_shared_from_this<MasterSession> {
                                              std::string_view role) const;
   StatusOr<std::vector<Node*>> FindTargets(const std::vector<std::string>& names) const;
   RunOptions OptionsOf(const tensorflow::RunOptions& options) const;
-  void ContinuePartialRun(StepCall& call, StepReply* reply);
+  void StartStep(std::shared_ptr<PreparedRun> run, AsyncStep* step,
+                 BackgroundThreads* unless_quick);
+  void ContinuePartialRun(std::shared_ptr<StepCall> call);
+  void ExchangeParts(StepCall& call, StepReply* reply);
   void LogPlacement(int first_node) const;
   // Around everything that runs on behalf of the client.
   void Begin();
