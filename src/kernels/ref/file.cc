@@ -6,6 +6,7 @@
 #include "base/env.h"
 #include "kernels/families.h"
 #include "kernels/ref/blocking.h"
+#include "kernels/ref/file_kernels.h"
 
 namespace carillon {
 namespace {
@@ -90,6 +91,7 @@ void AddFileReferenceKernels(KernelTable& table) {
       {"WriteFile", "ref", FromBlockingFunction<RunWriteFile>},
       {"MatchingFiles", "ref", FromBlockingFunction<RunMatchingFiles>},
   });
+  AddFileReaderKernels(table);
 }
 
 }  // namespace carillon

@@ -132,6 +132,74 @@ def queue_runners(scene):
 
 
 @scenario
+def reads_records_to_the_end(scene):
+    """The input pipeline of many programs of that time: file names, records, examples, batches."""
+    files = [scene.path(f"{i}.tfrecord") for i in range(3)]
+    number = lambda value: tf.train.Feature(int64_list=tf.train.Int64List(value=[value]))
+    for i, name in enumerate(files):
+        with tf.io.TFRecordWriter(name) as writer:
+            for j in range(10):
+                example = tf.train.Example(features=tf.train.Features(feature=dict(file=number(i), record=number(j))))
+                writer.write(example.SerializeToString())
+
+    names = tf1.train.string_input_producer(files, num_epochs=2, shuffle=True, seed=4)
+    reader = tf1.TFRecordReader()
+    key, value = reader.read(names)
+    parsed = tf1.parse_single_example(value, {name: tf1.FixedLenFeature([], tf.int64) for name in ("file", "record")})
+    batch = tf1.train.batch([key, parsed["file"], parsed["record"]], batch_size=8, num_threads=2, capacity=32, allow_smaller_final_batch=True)
+    produced, finished = reader.num_records_produced(), reader.num_work_units_completed()
+    with scene.session() as session:
+        session.run([tf1.local_variables_initializer(), tf1.global_variables_initializer()])
+        coordinator = tf1.train.Coordinator()
+        threads = tf1.train.start_queue_runners(session, coordinator)
+        seen, sizes = [], []
+        try:
+            while not coordinator.should_stop():
+                keys, in_files, records = session.run(batch)
+                sizes.append(len(keys))
+                seen += zip(in_files.tolist(), records.tolist())
+                assert all(k.decode().startswith(files[i] + ":") for k, i in zip(keys, in_files))
+        except tf.errors.OutOfRangeError:
+            coordinator.request_stop()
+        coordinator.join(threads)
+        assert sorted(seen) == sorted(2 * [(i, j) for i in range(3) for j in range(10)]), seen
+        assert sizes == 7 * [8] + [4], sizes
+        assert session.run([produced, finished]) == [60, 6]
+
+
+@scenario
+def reading_waits_for_a_file_and_can_be_stopped(scene):
+    queue = tf1.FIFOQueue(5, [tf.string], [[]])
+    reader = tf1.TextLineReader(skip_header_lines=1)
+    line = reader.read(queue)
+    name = tf1.placeholder(tf.string, [])
+    enqueue, close = queue.enqueue(name), queue.close()
+    path = scene.path("lines")
+    with open(path, "w") as lines:
+        lines.write("header\nfirst\nlast\n")
+    with scene.session() as session:
+        try:
+            session.run(line, options=tf1.RunOptions(timeout_in_ms=300))
+            raise AssertionError("it reads from nowhere")
+        except tf.errors.DeadlineExceededError:
+            pass
+        results = []
+        threads = [threading.Thread(target=lambda: results.append(session.run(line.value))) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        session.run(enqueue, {name: path})
+        for thread in threads:
+            thread.join()
+        assert sorted(results) == [b"first", b"last"], results
+        session.run(close)
+        try:
+            session.run(line)
+            raise AssertionError("there are no more lines")
+        except tf.errors.OutOfRangeError as error:
+            assert error.op.type == "ReaderReadV2", error.op
+
+
+@scenario
 def shuffled_queue_runners_that_are_stopped(scene):
     rows = tf1.train.slice_input_producer([np.arange(20), np.arange(20) * 2], shuffle=True, seed=5)
     batch = tf1.train.shuffle_batch(rows, batch_size=4, capacity=30, min_after_dequeue=10, seed=3, num_threads=2)
