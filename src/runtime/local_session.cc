@@ -8,6 +8,7 @@
 #include "base/strings.h"
 #include "base/throw.h"
 #include "graph/node_mark.h"
+#include "runtime/feeds.h"
 
 namespace carillon {
 
@@ -51,27 +52,6 @@ StatusOr<std::shared_ptr<PreparedRun>> LocalSession::Prepare(const std::vector<E
     run = std::make_shared<PreparedRun>(this, feeds, fetches, targets);
   }
   return run;
-}
-
-Status LocalSession::CheckFeeds(const PreparedRun& run, std::span<const Tensor> feeds) const {
-  if (feeds.size() != run.feeds_.size())
-    return InvalidArgument(feeds.size(), " tensors are fed but ", run.feeds_.size(),
-                           " are expected");
-  for (size_t i = 0; i < feeds.size(); ++i) {
-    const Endpoint& to = run.feeds_[i];
-    const OutputInfo& wanted = to.node->output(to.index);
-    if (feeds[i].dtype() != wanted.dtype) {
-      return InvalidArgument(
-          "'", to.node->name(), ":", to.index, "' takes ", DTypeName(wanted.dtype), " but is fed ",
-          feeds[i].has_value() ? DTypeName(feeds[i].dtype()) : "nothing", NodeMark(*to.node));
-    }
-    if (!wanted.shape.IsCompatibleWith(feeds[i].shape())) {
-      return InvalidArgument("'", to.node->name(), ":", to.index, "' has shape ",
-                             wanted.shape.ToString(), " and cannot be fed a tensor of shape ",
-                             feeds[i].shape().ToString(), NodeMark(*to.node));
-    }
-  }
-  return absl::OkStatus();
 }
 
 StatusOr<std::shared_ptr<Executable>> LocalSession::Find(PreparedRun& run,
@@ -164,7 +144,7 @@ void LocalSession::FillMetadata(const StepTrace& trace, const Program& program,
 
 Status LocalSession::Run(PreparedRun& run, std::span<const Tensor> feeds, const RunOptions& options,
                          std::vector<Tensor>* fetches, RunMetadata* metadata) {
-  CARILLON_RETURN_IF_ERROR(CheckFeeds(run, feeds));
+  CARILLON_RETURN_IF_ERROR(CheckFeeds(run.feeds_, feeds));
   CancellationSource cancellation;
   CARILLON_RETURN_IF_ERROR(Enter(&cancellation));
   const uint64_t deadline = StartDeadline(options, &cancellation);
@@ -184,7 +164,7 @@ Status LocalSession::Run(PreparedRun& run, std::span<const Tensor> feeds, const 
 }
 
 void LocalSession::RunAsync(PreparedRun& run, AsyncStep* step) {
-  Status status = CheckFeeds(run, step->feeds);
+  Status status = CheckFeeds(run.feeds_, step->feeds);
   if (status.ok()) status = Enter(&step->cancellation);
   if (!status.ok()) return step->done(std::move(status));
   step->deadline_ = StartDeadline(step->options, &step->cancellation);

@@ -142,7 +142,6 @@ class LocalSession {
   static constexpr size_t kMaxSpecialisations = 8;
 
   StatusOr<std::shared_ptr<Executable>> Find(PreparedRun& run, std::span<const Tensor> feeds);
-  Status CheckFeeds(const PreparedRun& run, std::span<const Tensor> feeds) const;
   SpecializeOptions MakeSpecializeOptions();
   friend class StepInParts;
   Status Enter(CancellationSource* step);

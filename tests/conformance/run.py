@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Holds Carillon against TensorFlow, op by op: values, error codes, static shapes, gradients, steps and whole
-programs on our server driven by TensorFlow's own client, op specs and message descriptors.
+programs on our server driven by TensorFlow's own client, our own client on a server of TensorFlow's, op specs and message descriptors.
 
 Cases are generated from the tables in cases/*.py with a fixed seed. TensorFlow (pinned in requirements.txt) is installed into build/venv
 on the first run; with CARILLON_PYTHON=/path/to/python that interpreter is used instead. Ends with a table; exit code 1 on any failure.
@@ -24,7 +24,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-CHECKS = ["values", "gradients", "own_gradients", "served", "sessions", "specs", "descriptors"]
+CHECKS = ["values", "gradients", "own_gradients", "served", "sessions", "client", "specs", "descriptors"]
 
 
 def parse_arguments():
@@ -82,7 +82,7 @@ def main():
 
     with quiet():
         import tensorflow  # noqa: F401
-    from harness import cases, descriptors, harness_test, notation, pool, report, scenarios, specs
+    from harness import cases, client, descriptors, harness_test, notation, pool, report, scenarios, specs
 
     started = time.monotonic()
     print(f"seed {arguments.seed}", flush=True)
@@ -110,6 +110,8 @@ def main():
             sys.exit("run.py: there is no such scenario")
         for result in scenarios.run(plays, arguments.jobs, arguments.build / "bin/carillon"):
             outcome.add_scenario(result)
+    if "client" in checks and everything:
+        outcome.add_client(*client.check(arguments.build / "tests/client_probe", arguments.build / "bin/carillon"))
     of_cases = [check for check in checks if check in ("values", "gradients", "own_gradients", "served")]
     if of_cases:
         settings = dict(program=program, seed=arguments.seed, checks=of_cases, only=arguments.case)

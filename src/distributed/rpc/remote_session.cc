@@ -15,6 +15,7 @@
 #include "distributed/rpc/grpc_log.h"
 #include "graph/graph_def.h"
 #include "proto/master.grpc.pb.h"
+#include "runtime/feeds.h"
 #include "runtime/session_backend.h"
 
 namespace carillon {
@@ -214,29 +215,37 @@ Status TakeFetches(const std::vector<std::string>& names, StepReply* reply,
 
 class RemoteStep final : public StepRunner {
  public:
-  RemoteStep(RemoteSession* session, std::vector<std::string> feeds,
+  RemoteStep(RemoteSession* session, const std::vector<Endpoint>& feeds,
              std::vector<std::string> fetches, std::vector<std::string> targets)
       : session_(session),
-        feeds_(std::move(feeds)),
+        feed_points_(feeds),
+        feeds_(NamesOf(feeds)),
         fetches_(std::move(fetches)),
         targets_(std::move(targets)) {}
 
   Status Run(std::span<const Tensor> feeds, const RunOptions& options, std::vector<Tensor>* fetches,
              RunMetadata* metadata) override {
-    if (feeds.size() != feeds_.size()) {
-      return InvalidArgument(feeds.size(), " tensors are fed but ", feeds_.size(), " are expected");
-    }
+    // TensorFlow's server leaves that to its clients.
+    CARILLON_RETURN_IF_ERROR(CheckFeeds(feed_points_, feeds));
     StepRequest request;
     for (size_t i = 0; i < feeds.size(); ++i) request.feeds.emplace_back(feeds_[i], feeds[i]);
-    // A server refuses, or answers once, what is asked for twice.
+    // Servers refuse, or answer once, what is asked for twice, and refuse to give back what is fed.
+    StepReply reply;
     for (const std::string& fetch : fetches_) {
-      if (std::ranges::find(request.fetches, fetch) == request.fetches.end())
+      const auto fed = std::ranges::find(feeds_, fetch);
+      if (fed != feeds_.end()) {
+        reply.tensors.emplace_back(fetch, feeds[static_cast<size_t>(fed - feeds_.begin())]);
+      } else if (std::ranges::find(request.fetches, fetch) == request.fetches.end()) {
         request.fetches.push_back(fetch);
+      }
     }
     request.targets = targets_;
+    if (request.fetches.empty() && request.targets.empty()) {
+      CARILLON_RETURN_IF_ERROR(session_->Update().status());
+      return TakeFetches(fetches_, &reply, fetches);
+    }
     if (options.trace && metadata != nullptr)
       request.options.set_trace_level(tensorflow::RunOptions::FULL_TRACE);
-    StepReply reply;
     CARILLON_RETURN_IF_ERROR(session_->RunStep(std::move(request), options, &reply));
     if (options.trace) ReadMetadata(reply.metadata, metadata);
     return TakeFetches(fetches_, &reply, fetches);
@@ -244,6 +253,7 @@ class RemoteStep final : public StepRunner {
 
  private:
   RemoteSession* const session_;
+  const std::vector<Endpoint> feed_points_;
   const std::vector<std::string> feeds_, fetches_, targets_;
 };
 
@@ -277,7 +287,7 @@ class RemoteParts final : public PartsRunner {
 StatusOr<std::shared_ptr<StepRunner>> RemoteSession::PrepareStep(
     const std::vector<Endpoint>& feeds, const std::vector<Endpoint>& fetches,
     const std::vector<Node*>& targets) {
-  return std::make_shared<RemoteStep>(this, NamesOf(feeds), NamesOf(fetches), NamesOf(targets));
+  return std::make_shared<RemoteStep>(this, feeds, NamesOf(fetches), NamesOf(targets));
 }
 
 StatusOr<std::unique_ptr<PartsRunner>> RemoteSession::StartStepInParts(

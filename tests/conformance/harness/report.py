@@ -37,6 +37,10 @@ class Report:
         self._add_failures("op specs", failures)
         self.notes.append(f"op specs: {count} compared with TensorFlow's registry")
 
+    def add_client(self, count, failures):
+        self._add_failures("client", failures)
+        self.notes.append(f"client: {count} lines of our client in its process, on our server and on TensorFlow's compared")
+
     def add_descriptors(self, comparison):
         self._add_failures("descriptors", comparison.failures)
         self.notes.append(f"descriptors: {comparison.messages} messages, {comparison.fields} fields compared with the wheel's")
