@@ -37,5 +37,6 @@
 #include "carillon/server.h"
 #include "carillon/session.h"
 #include "carillon/shape.h"
+#include "carillon/summary_writer.h"
 #include "carillon/tensor.h"
 #include "carillon/variable.h"

@@ -177,7 +177,7 @@ StatusOr<bool> ItemReader::Next(const std::string& file, Record* record, bool* a
   return *at_end = true;
 }
 
-Status RecordReader::Start(const std::string& file) {
+Status FormatReader::Start(const std::string& file) {
   error_ = absl::OkStatus();
   CARILLON_ASSIGN_OR_RETURN(ByteStream stream, ByteStream::Open(PosixEnv(), file, packing_));
   RecordCursor cursor{std::move(stream)};
@@ -186,7 +186,7 @@ Status RecordReader::Start(const std::string& file) {
   return absl::OkStatus();
 }
 
-StatusOr<bool> RecordReader::Next(const std::string& file, Record* record, bool* at_end) {
+StatusOr<bool> FormatReader::Next(const std::string& file, Record* record, bool* at_end) {
   CARILLON_RETURN_IF_ERROR(error_);
   const StatusOr<bool> any = format_->Next(*cursor_, &record->value);
   error_ = any.status();
@@ -196,7 +196,7 @@ StatusOr<bool> RecordReader::Next(const std::string& file, Record* record, bool*
   return *any;
 }
 
-void RecordReader::Stop() {
+void FormatReader::Stop() {
   cursor_.reset();
   error_ = absl::OkStatus();
 }

@@ -89,9 +89,9 @@ class ItemReader final : public Reader {
 };
 
 // The records of a format, under "file:place".
-class RecordReader final : public Reader {
+class FormatReader final : public Reader {
  public:
-  RecordReader(std::shared_ptr<const RecordFormat> format, ByteStream::Packing packing)
+  FormatReader(std::shared_ptr<const RecordFormat> format, ByteStream::Packing packing)
       : format_(std::move(format)), packing_(packing) {}
 
  private:

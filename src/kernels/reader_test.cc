@@ -49,7 +49,7 @@ class ReaderTest : public ::testing::Test {
     return outcome;
   }
   static std::shared_ptr<Reader> Lines() {
-    return std::make_shared<RecordReader>(std::make_shared<TextLines>(),
+    return std::make_shared<FormatReader>(std::make_shared<TextLines>(),
                                           ByteStream::Packing::kNone);
   }
 
@@ -98,7 +98,7 @@ TEST_F(ReaderTest, CanBeCancelledWhileItWaits) {
 
 TEST_F(ReaderTest, StaysWithAFileThatIsBroken) {
   const auto reader =
-      std::make_shared<RecordReader>(std::make_shared<TfRecords>(), ByteStream::Packing::kNone);
+      std::make_shared<FormatReader>(std::make_shared<TfRecords>(), ByteStream::Packing::kNone);
   Enqueue({File("broken", "these bytes are no record"), File("a", "")});
   EXPECT_EQ(Read(*reader)->status.code(), StatusCode::kDataLoss);
   EXPECT_EQ(Read(*reader)->status.code(), StatusCode::kDataLoss);

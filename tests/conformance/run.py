@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Holds Carillon against TensorFlow, op by op: values, error codes, static shapes, gradients, steps and whole
-programs on our server driven by TensorFlow's own client, our own client on a server of TensorFlow's, op specs and message descriptors.
+programs on our server driven by TensorFlow's own client, our own client on a server of TensorFlow's, event
+files, op specs and message descriptors.
 
 Cases are generated from the tables in cases/*.py with a fixed seed. TensorFlow (pinned in requirements.txt) is installed into build/venv
 on the first run; with CARILLON_PYTHON=/path/to/python that interpreter is used instead. Ends with a table; exit code 1 on any failure.
@@ -24,7 +25,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-CHECKS = ["values", "gradients", "own_gradients", "served", "sessions", "client", "specs", "descriptors"]
+CHECKS = ["values", "gradients", "own_gradients", "served", "sessions", "client", "events", "specs", "descriptors"]
 
 
 def parse_arguments():
@@ -82,7 +83,7 @@ def main():
 
     with quiet():
         import tensorflow  # noqa: F401
-    from harness import cases, client, descriptors, harness_test, notation, pool, report, scenarios, specs
+    from harness import cases, client, descriptors, events, harness_test, notation, pool, report, scenarios, specs
 
     started = time.monotonic()
     print(f"seed {arguments.seed}", flush=True)
@@ -117,6 +118,9 @@ def main():
         settings = dict(program=program, seed=arguments.seed, checks=of_cases, only=arguments.case)
         for result in pool.run(chosen, arguments.jobs, arguments.build / "bin/carillon", settings):
             outcome.add(result)
+    # Last: it starts TensorFlow's threads in this process, which must have none when it forks.
+    if "events" in checks and everything:
+        outcome.add_events(*events.check(arguments.build / "tests/event_probe"))
     if everything and "values" in checks:
         outcome.add_coverage(specs.our_specs(program), descriptions, notation.left_out)
     outcome.print_table(time.monotonic() - started)

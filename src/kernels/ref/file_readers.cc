@@ -31,24 +31,24 @@ KernelResult MakeItemReader(const KernelRequest& request) {
                                         [] { return std::make_shared<ItemReader>(value); });
 }
 
-KernelResult MakeRecordReader(const KernelRequest& request,
+KernelResult MakeFormatReader(const KernelRequest& request,
                               std::shared_ptr<const RecordFormat> format,
                               std::string_view packing_name = "") {
   // TensorFlow's readers take a name that they do not know for none.
   const auto packing = ByteStream::ParsePacking(packing_name).value_or(ByteStream::Packing::kNone);
   return std::make_unique<ReaderKernel>(request, [format = std::move(format), packing] {
-    return std::make_shared<RecordReader>(format, packing);
+    return std::make_shared<FormatReader>(format, packing);
   });
 }
 
 KernelResult MakeTextLineReader(const KernelRequest& request) {
   const int64_t skipped = request.attr<int64_t>("skip_header_lines");
   if (skipped < 0) return InvalidArgument("skip_header_lines is ", skipped, " but must be >= 0");
-  return MakeRecordReader(request, std::make_shared<TextLines>(skipped));
+  return MakeFormatReader(request, std::make_shared<TextLines>(skipped));
 }
 
 KernelResult MakeTfRecordReader(const KernelRequest& request) {
-  return MakeRecordReader(request, std::make_shared<TfRecords>(),
+  return MakeFormatReader(request, std::make_shared<TfRecords>(),
                           request.attr<std::string>("compression_type"));
 }
 
@@ -59,7 +59,7 @@ KernelResult MakeFixedLengthRecordReader(const KernelRequest& request) {
                                             .footer = request.attr<int64_t>("footer_bytes"),
                                             .hop = request.attr<int64_t>("hop_bytes")};
   CARILLON_RETURN_IF_ERROR(FixedLengthRecords::Check(options));
-  return MakeRecordReader(request, std::make_shared<FixedLengthRecords>(options),
+  return MakeFormatReader(request, std::make_shared<FixedLengthRecords>(options),
                           has_encoding ? request.attr<std::string>("encoding") : std::string());
 }
 

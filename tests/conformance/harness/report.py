@@ -41,6 +41,10 @@ class Report:
         self._add_failures("client", failures)
         self.notes.append(f"client: {count} lines of our client in its process, on our server and on TensorFlow's compared")
 
+    def add_events(self, count, failures):
+        self._add_failures("events", failures)
+        self.notes.append(f"events: {count} of an event file of ours read by TensorFlow, and compared with its own")
+
     def add_descriptors(self, comparison):
         self._add_failures("descriptors", comparison.failures)
         self.notes.append(f"descriptors: {comparison.messages} messages, {comparison.fields} fields compared with the wheel's")
