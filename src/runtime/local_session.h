@@ -136,6 +136,7 @@ class LocalSession {
   // Cancels what runs and waits for it; later runs are FailedPrecondition.
   void Close();
   const Device& device() const { return *device_; }
+  ResourceStore& state() { return state_; }
 
  private:
   // More feed shapes than this and a signature gets one Executable for all shapes.

@@ -129,5 +129,16 @@ TEST(SessionTensors, AreKeptUntilDeleted) {
   EXPECT_THROW(session.Run(value, {{name, second}}), Error);
 }
 
+TEST(SessionTensors, AreKnownByResourceHandlesToo) {
+  Graph g;
+  const Output handle = OpBuilder(g, "GetSessionHandleV2").Arg(Tensor::FromVector<float>({1, 2}));
+  const Output name = Placeholder(g, kString, Shape{});
+  const Output value = OpBuilder("GetSessionTensor").Arg(name).Attr("dtype", kFloat);
+  Session session(g);
+  const auto kept = session.Run(handle).scalar<ResourceHandle>();
+  EXPECT_EQ(kept.container, "TensorHandle");
+  EXPECT_EQ(session.Run(value, {{name, Tensor::Scalar(kept.name)}}).data<float>()[1], 2);
+}
+
 }  // namespace
 }  // namespace carillon

@@ -8,6 +8,7 @@
 
 #include "proto/tensor.pb.h"
 #include "tensor/dispatch.h"
+#include "tensor/object.h"
 #include "tensor/text_memory.h"
 
 namespace carillon {
@@ -171,6 +172,12 @@ void TensorToProto(const Tensor& tensor, tensorflow::TensorProto* proto) {
   ShapeToProto(tensor.shape(), proto->mutable_tensor_shape());
   if (tensor.dtype() == DType::kString) {
     for (const std::string& text : tensor.values<std::string>()) proto->add_string_val(text);
+  } else if (tensor.dtype() == DType::kResource) {
+    for (const ResourceHandle& handle : tensor.values<ResourceHandle>()) {
+      tensorflow::ResourceHandleProto* value = proto->add_resource_handle_val();
+      value->set_container(handle.container);
+      value->set_name(handle.name);
+    }
   } else if (IsPlainData(tensor.dtype())) {
     proto->set_tensor_content(tensor.raw_data(), tensor.num_bytes());
   }

@@ -19,7 +19,7 @@ StatusOr<Tensor> TensorFromProto(const tensorflow::TensorProto& proto,
                                  Allocator* allocator = HostAllocator(),
                                  size_t max_bytes = size_t{1} << 34);
 
-// Raw bytes for plain data, the typed list for strings and where it is smaller.
+// Raw bytes for plain data, the typed list for strings; of resources where they are kept.
 void TensorToProto(const Tensor& tensor, tensorflow::TensorProto* proto);
 
 StatusOr<PartialShape> PartialShapeFromProto(const tensorflow::TensorShapeProto& proto);

@@ -5,6 +5,7 @@
 #include <google/protobuf/wire_format_lite.h>
 
 #include "proto/tensor.pb.h"
+#include "tensor/object.h"
 #include "tensor/tensor_proto.h"
 
 namespace carillon {
@@ -59,6 +60,35 @@ StatusOr<Tensor> ReadContent(CodedInputStream* in, const TensorProto& header,
   return tensor;
 }
 
+// A handle of a resource: its container and name. Which resource that is, its reader must find out.
+StatusOr<Tensor> HandleFromProto(const TensorProto& proto, Allocator* allocator) {
+  CARILLON_ASSIGN_OR_RETURN(const PartialShape partial,
+                            PartialShapeFromProto(proto.tensor_shape()));
+  Shape shape;
+  if (!partial.AsShape(&shape) || shape.num_elements() != 1)
+    return InvalidArgument("a tensor of handles has shape ", partial.ToString(),
+                           ", but can only be read when it holds one");
+  tensorflow::ResourceHandleProto handle;
+  if (proto.resource_handle_val_size() == 1) {
+    handle = proto.resource_handle_val(0);
+  } else {
+    // As TensorFlow's client packs it: the length, then the message.
+    const std::string& content = proto.tensor_content();
+    CodedInputStream in(reinterpret_cast<const uint8_t*>(content.data()),
+                        static_cast<int>(content.size()));
+    uint32_t length = 0;
+    if (!in.ReadVarint32(&length) ||
+        length != content.size() - static_cast<size_t>(in.CurrentPosition()) ||
+        !handle.ParseFromString(content.substr(content.size() - length))) {
+      return Malformed();
+    }
+  }
+  Tensor tensor = Tensor::TryAllocate(DType::kResource, shape, allocator);
+  if (!tensor.has_value()) return ResourceExhausted("no memory for a handle");
+  tensor.mutable_data<ResourceHandle>()[0] = {nullptr, handle.container(), handle.name()};
+  return tensor;
+}
+
 // Dtype, shape and typed values; for plain data all but the bytes of the content.
 std::string HeaderOf(const Tensor& tensor) {
   TensorProto proto;
@@ -109,7 +139,8 @@ StatusOr<Tensor> ReadTensor(CodedInputStream* in, int bytes, Allocator* allocato
         }
         in->PopLimit(inner);
       } else if (field == TensorProto::kTensorContentFieldNumber && delimited &&
-                 header.dtype() != tensorflow::DT_STRING) {
+                 header.dtype() != tensorflow::DT_STRING &&
+                 header.dtype() != tensorflow::DT_RESOURCE) {
         CARILLON_ASSIGN_OR_RETURN(Tensor tensor, ReadContent(in, header, allocator));
         // Nothing else may follow: a second content, or values besides.
         if (in->BytesUntilLimit() != 0) return Malformed();
@@ -128,6 +159,7 @@ StatusOr<Tensor> ReadTensor(CodedInputStream* in, int bytes, Allocator* allocato
       }
     }
     if (in->BytesUntilLimit() != 0) return Malformed();
+    if (header.dtype() == tensorflow::DT_RESOURCE) return HandleFromProto(header, allocator);
     return TensorFromProto(header, allocator);
   };
   StatusOr<Tensor> tensor = read();

@@ -20,7 +20,8 @@ namespace carillon {
 
 // Reads a TensorProto that takes the next `bytes` bytes of `in`. All forms are understood; raw
 // content that follows dtype and shape, as serializers write it, is read in place. Sizes are
-// checked before anything is allocated. ResourceExhausted when `allocator` has no room.
+// checked before anything is allocated. ResourceExhausted when `allocator` has no room. A resource
+// handle comes without its resource.
 StatusOr<Tensor> ReadTensor(google::protobuf::io::CodedInputStream* in, int bytes,
                             Allocator* allocator);
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "proto/master.pb.h"
+#include "tensor/object.h"
 #include "tensor/tensor_proto.h"
 
 namespace carillon {
@@ -58,6 +59,31 @@ TEST(TensorWire, RefusesSizesThatDoNotFit) {
   std::string bytes = proto.SerializeAsString();
   for (size_t n = 1; n < bytes.size(); ++n)
     EXPECT_FALSE(Read(bytes.substr(0, n)).ok() && n > 12) << n;
+}
+
+TEST(TensorWire, ReadsWhereAResourceIs) {
+  tensorflow::TensorProto proto;
+  TensorToProto(Tensor::Scalar(ResourceHandle{nullptr, "container", "name"}), &proto);
+  const StatusOr<Tensor> listed = Read(proto.SerializeAsString());
+  ASSERT_TRUE(listed.ok()) << listed.status();
+  EXPECT_EQ(listed->scalar<ResourceHandle>().name, "name");
+
+  // The other form: the length and the message.
+  const std::string message = proto.resource_handle_val(0).SerializeAsString();
+  proto.clear_resource_handle_val();
+  proto.set_tensor_content(static_cast<char>(message.size()) + message);
+  const StatusOr<Tensor> packed = Read(proto.SerializeAsString());
+  ASSERT_TRUE(packed.ok()) << packed.status();
+  EXPECT_EQ(packed->scalar<ResourceHandle>().container, "container");
+  EXPECT_EQ(packed->scalar<ResourceHandle>().resource, nullptr);
+
+  for (const std::string& content : {std::string("\x7f") + message, message, std::string()}) {
+    proto.set_tensor_content(content);
+    EXPECT_EQ(Read(proto.SerializeAsString()).status().code(), absl::StatusCode::kInvalidArgument);
+  }
+  proto.mutable_tensor_shape()->add_dim()->set_size(int64_t{1} << 40);
+  EXPECT_EQ(Read(proto.SerializeAsString()).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_FALSE(TensorFromProto(proto).ok()) << "constants hold no handles";
 }
 
 TEST(MessagePieces, AreTheMessage) {

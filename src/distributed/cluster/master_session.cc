@@ -6,6 +6,7 @@
 #include "base/logging.h"
 #include "base/strings.h"
 #include "graph/graph_def.h"
+#include "kernels/session_tensors.h"
 
 namespace carillon {
 namespace {
@@ -144,6 +145,15 @@ RunOptions MasterSession::OptionsOf(const tensorflow::RunOptions& options) const
           .trace = options.trace_level() > tensorflow::RunOptions::NO_TRACE};
 }
 
+Status MasterSession::ResolveHandles(std::vector<Tensor>* feeds) {
+  for (Tensor& feed : *feeds) {
+    if (feed.dtype() != DType::kResource) continue;
+    CARILLON_ASSIGN_OR_RETURN(const auto tensors, SessionTensors::Of(local_.state()));
+    CARILLON_ASSIGN_OR_RETURN(feed, tensors->Resolve(feed));
+  }
+  return absl::OkStatus();
+}
+
 void MasterSession::StartStep(std::shared_ptr<PreparedRun> run, AsyncStep* step,
                               BackgroundThreads* unless_quick) {
   if (unless_quick == nullptr || run->last_start() < kHandOver) return local_.RunAsync(*run, step);
@@ -180,7 +190,8 @@ void MasterSession::RunStep(std::shared_ptr<StepCall> call, BackgroundThreads* u
     call->done(std::move(reply));
   };
   StatusOr<std::shared_ptr<PreparedRun>> run = Prepare(std::move(names));
-  if (!run.ok()) return std::exchange(step.done, nullptr)(run.status());
+  const Status status = run.ok() ? ResolveHandles(&step.feeds) : run.status();
+  if (!status.ok()) return std::exchange(step.done, nullptr)(status);
   StartStep(*std::move(run), &step, unless_quick);
 }
 
@@ -235,10 +246,14 @@ void MasterSession::ExchangeParts(StepCall& call, StepReply* reply) {
     *place = static_cast<size_t>(found - names.begin());
     return true;
   };
+  std::vector<Tensor> values;
+  for (const auto& [name, value] : request.feeds) values.push_back(value);
+  if (reply->status = ResolveHandles(&values); !reply->status.ok()) return;
   std::vector<std::pair<size_t, Tensor>> feeds;
   std::vector<size_t> fetches;
-  for (const auto& [name, value] : request.feeds) {
-    if (!position(state->feeds, name, &feeds.emplace_back(0, value).first)) return;
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (!position(state->feeds, request.feeds[i].first, &feeds.emplace_back(0, values[i]).first))
+      return;
   }
   for (const std::string& name : request.fetches) {
     if (!position(state->fetches, name, &fetches.emplace_back())) return;
@@ -298,6 +313,8 @@ void MasterSession::RunCallable(std::shared_ptr<CallableCall> call,
     const std::shared_ptr<MasterSession> session = std::move(call->session_);
     call->done(std::move(status), std::move(reply));
   };
+  if (const Status status = ResolveHandles(&step.feeds); !status.ok())
+    return std::exchange(step.done, nullptr)(status);
   StartStep(std::move(callable.run), &step, unless_quick);
 }
 

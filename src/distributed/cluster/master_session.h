@@ -110,6 +110,8 @@ class MasterSession : public std::enable_shared_from_this<MasterSession> {
                  BackgroundThreads* unless_quick);
   void ContinuePartialRun(std::shared_ptr<StepCall> call);
   void ExchangeParts(StepCall& call, StepReply* reply);
+  // Puts the tensors themselves in the place of handles to tensors that the session keeps.
+  Status ResolveHandles(std::vector<Tensor>* feeds);
   void LogPlacement(int first_node) const;
   // Around everything that runs on behalf of the client.
   void Begin();

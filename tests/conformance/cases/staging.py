@@ -112,5 +112,5 @@ def not_kept_by_the_session(c, tf):
     return [tf.raw_ops.GetSessionTensor(handle="nobody", dtype=tf.float32)]
 
 
-leave_out("GetSessionHandle DeleteSessionTensor", "a handle that one session made means nothing to the other; src/runtime/structures_test.cc has them")
-leave_out("GetSessionHandleV2", "gives a resource handle, which no session hands out")
+leave_out("GetSessionHandle DeleteSessionTensor", "a handle that one session made means nothing to the other; sessions/handles.py has them")
+leave_out("GetSessionHandleV2", "TensorFlow's client cannot read the resource handle that it gives; src/runtime/structures_test.cc has it")
