@@ -85,6 +85,21 @@ Status CropAndResizeShape(ShapeContext& c) {
   return SetSized(c, count, 3, images.dim(3));
 }
 
+Status CropAndResizeGradImageShape(ShapeContext& c) {
+  CARILLON_RETURN_IF_ERROR(c.WithRank(3, 1).status());
+  const PartialShape images = c.input_as_sizes(3).value_or(PartialShape{-1, -1, -1, -1});
+  if (!images.has_rank() || images.rank() != 4)
+    return InvalidArgument("image_size should hold 4 numbers, the shape of the pictures");
+  c.set_output(0, images);
+  return absl::OkStatus();
+}
+
+Status CropAndResizeGradBoxesShape(ShapeContext& c) {
+  CARILLON_ASSIGN_OR_RETURN(const PartialShape boxes, c.WithRank(2, 2));
+  c.set_output(0, boxes);
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 void AddImageOps(OpTable& ops) {
@@ -134,6 +149,17 @@ void AddImageOps(OpTable& ops) {
       "T: {uint8, uint16, int8, int16, int32, int64, half, float, double}; method: {'bilinear', "
       "'nearest'} = 'bilinear'; extrapolation_value: float = 0.0",
       CropAndResizeShape);
+  ops.Add(
+      "CropAndResizeGradImage(grads: float, boxes: float, box_ind: int32, image_size: int32) -> "
+      "(output: T)",
+      "T: {float, half, double}; method: {'bilinear', 'nearest'} = 'bilinear'",
+      CropAndResizeGradImageShape);
+  ops.Add(
+      "CropAndResizeGradBoxes(grads: float, image: T, boxes: float, box_ind: int32) -> (output: "
+      "float)",
+      "T: {uint8, uint16, int8, int16, int32, int64, half, float, double}; method: {'bilinear'} = "
+      "'bilinear'",
+      CropAndResizeGradBoxesShape);
 }
 
 }  // namespace carillon

@@ -1,4 +1,6 @@
 // CropAndResize: boxes cut out of pictures, all brought to one size.
+#include "kernels/ref/image_crop.h"
+
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -23,11 +25,6 @@ class CropAndResizeKernel final : public Kernel {
                              images.shape().ToString());
     }
     if (images.dim(1) == 0 || images.dim(2) == 0) return InvalidArgument("pictures have no pixels");
-    if (boxes.rank() != 2 || boxes.dim(1) != 4 || owners.rank() != 1 ||
-        owners.dim(0) != boxes.dim(0)) {
-      return InvalidArgument("boxes of shape ", boxes.shape().ToString(), " and box_ind of shape ",
-                             owners.shape().ToString(), " should be [n,4] and [n]");
-    }
     CARILLON_ASSIGN_OR_RETURN(const ImageSize size, SizeInput(context, 3));
     Shape shape;
     if (!Shape::TryMake(std::array{boxes.dim(0), size.height, size.width, images.dim(3)}, &shape)) {
@@ -36,11 +33,7 @@ class CropAndResizeKernel final : public Kernel {
     if (!std::ranges::all_of(boxes.values<float>(), [](float x) { return std::isfinite(x); })) {
       return InvalidArgument("boxes contain an element that is not finite");
     }
-    for (const int32_t owner : owners.values<int32_t>()) {
-      if (owner < 0 || owner >= images.dim(0)) {
-        return OutOfRange("box_ind ", owner, " is outside of 0 … ", images.dim(0) - 1);
-      }
-    }
+    CARILLON_RETURN_IF_ERROR(CheckCropBoxes(boxes, owners, images.dim(0)));
     CARILLON_ASSIGN_OR_RETURN(Tensor * out, context.AllocateOutput(0, shape));
     DispatchNumber(images.dtype(), [&]<typename T>() {
       ParallelFor(boxes.dim(0), 1, [&](int64_t begin, int64_t end) {
@@ -59,45 +52,31 @@ class CropAndResizeKernel final : public Kernel {
     return images.dim(1) * images.dim(2) * images.dim(3);
   }
 
-  // Pixel i of n of the stretch from `low` to `high` (where 1 is the last pixel) of a side.
-  static float Position(float low, float high, int64_t side, int64_t i, int64_t n) {
-    const auto last = static_cast<float>(side - 1);
-    if (n <= 1) return 0.5f * (low + high) * last;
-    const float scale = (high - low) * last / static_cast<float>(n - 1);
-    return low * last + static_cast<float>(i) * scale;
-  }
-
   template <typename T>
   void Crop(const Tensor& images, const float* box, const T* image, const ImageSize& size,
             float* to) const {
     const int64_t height = images.dim(1), width = images.dim(2), channels = images.dim(3);
-    const auto is_inside = [](float at, int64_t side) {
-      return at >= 0 && at <= static_cast<float>(side - 1);
-    };
     for (int64_t y = 0; y < size.height; ++y) {
-      const float at_y = Position(box[0], box[2], height, y, size.height);
+      const CropSample row(CropPosition(box[0], box[2], height, y, size.height), height);
       for (int64_t x = 0; x < size.width; ++x, to += channels) {
-        const float at_x = Position(box[1], box[3], width, x, size.width);
-        if (!is_inside(at_y, height) || !is_inside(at_x, width)) {
+        const CropSample column(CropPosition(box[1], box[3], width, x, size.width), width);
+        if (!row.inside || !column.inside) {
           std::fill(to, to + channels, outside_);
           continue;
         }
-        const auto pixel = [&](float row, float column, int64_t c) {
-          return static_cast<float>(
-              image[(static_cast<int64_t>(row) * width + static_cast<int64_t>(column)) * channels +
-                    c]);
+        const auto pixel = [&](int64_t i, int64_t j, int64_t c) {
+          return static_cast<float>(image[(i * width + j) * channels + c]);
         };
-        const float top = std::floor(at_y), bottom = std::ceil(at_y);
-        const float left = std::floor(at_x), right = std::ceil(at_x);
         for (int64_t c = 0; c < channels; ++c) {
           if (nearest_) {
-            to[c] = pixel(std::roundf(at_y), std::roundf(at_x), c);
+            to[c] = pixel(row.nearest, column.nearest, c);
             continue;
           }
-          const float a = pixel(top, left, c), b = pixel(top, right, c);
-          const float d = pixel(bottom, left, c), e = pixel(bottom, right, c);
-          const float above = a + (b - a) * (at_x - left), below = d + (e - d) * (at_x - left);
-          to[c] = above + (below - above) * (at_y - top);
+          const float a = pixel(row.lower, column.lower, c), b = pixel(row.lower, column.upper, c);
+          const float d = pixel(row.upper, column.lower, c), e = pixel(row.upper, column.upper, c);
+          const float above = a + (b - a) * column.fraction;
+          const float below = d + (e - d) * column.fraction;
+          to[c] = above + (below - above) * row.fraction;
         }
       }
     }
@@ -109,8 +88,22 @@ class CropAndResizeKernel final : public Kernel {
 
 }  // namespace
 
+Status CheckCropBoxes(const Tensor& boxes, const Tensor& owners, int64_t images) {
+  if (boxes.rank() != 2 || boxes.dim(1) != 4 || owners.rank() != 1 ||
+      owners.dim(0) != boxes.dim(0)) {
+    return InvalidArgument("boxes of shape ", boxes.shape().ToString(), " and box_ind of shape ",
+                           owners.shape().ToString(), " should be [n,4] and [n]");
+  }
+  for (const int32_t owner : owners.values<int32_t>()) {
+    if (owner < 0 || owner >= images)
+      return OutOfRange("box_ind ", owner, " is outside of 0 … ", images - 1);
+  }
+  return absl::OkStatus();
+}
+
 void AddImageCropKernels(KernelTable& table) {
   table.Add({"CropAndResize", "ref", FromClass<CropAndResizeKernel>});
+  AddImageCropGradKernels(table);
 }
 
 }  // namespace carillon

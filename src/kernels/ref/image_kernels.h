@@ -22,5 +22,6 @@ void AddImageResizeKernels(KernelTable& table);
 void AddImageResizeGradKernels(KernelTable& table);
 void AddImageColorKernels(KernelTable& table);
 void AddImageCropKernels(KernelTable& table);
+void AddImageCropGradKernels(KernelTable& table);
 
 }  // namespace carillon

@@ -118,5 +118,20 @@ op("AdjustContrastv2", dict(images=t("T", rank(3, 4), unit, special=False), cont
    bad=[dict(images=zeros("float", 2, 3), T="float"), dict(contrast_factor=const("float", [1]))])
 op("CropAndResize", dict(image=t("T", "b h w c"), boxes=t("float", "n 4", between(-0.3, 1.3)), box_ind=v("int32", lambda c: c.rng.integers(0, c.dim("b"), c.dim("n")) if c.dim("b") else np.zeros(0)), crop_size=SIZE),
    dict(T=["uint8", "uint16", "int8", "int16", "int32", "int64", "half", "float", "double"], method=["bilinear", "nearest"], extrapolation_value=[0.0, -2.5]), count=18, empty=0, special=0, atol=1e-5,
+   gradient=lambda inputs, attrs: ["image", "boxes"] if attrs["T"] in ("float", "double", "half") else ["boxes"],
    bad=[dict(image=zeros("float", 2, 4, 4, 1), boxes=zeros("float", 1, 4), box_ind=const("int32", [2]), T="float"), dict(image=zeros("float", 2, 4, 4, 1), boxes=zeros("float", 1, 4), box_ind=const("int32", [-1]), T="float"),
         dict(boxes=zeros("float", 1, 3)), dict(image=zeros("float", 2, 4, 4, 1), boxes=const("float", [[0, 0, np.inf, 1]]), box_ind=const("int32", [0]), T="float"), dict(crop_size=const("int32", [0, 1])), dict(crop_size=const("int32", [1, 1, 1])), dict(image=zeros("float", 4, 4, 1), T="float")])
+
+CROPS = dict(grads=t("float", "n y x c"), boxes=t("float", "n 4", between(-0.3, 1.3)), box_ind=lambda c: const("int32", c.rng.integers(0, 2, c.dim("n"))))
+ONE_CROP = dict(grads=zeros("float", 1, 2, 2, 3), boxes=zeros("float", 1, 4), box_ind=const("int32", [0]))
+FOUR = const("int32", [2, 4, 4, 3])
+op("CropAndResizeGradImage", dict(**CROPS, image_size=lambda c: const("int32", [2, c.int(1, 6), c.int(1, 6), c.dim("c")])),
+   dict(T=["float", "half", "double"], method=["bilinear", "nearest"]), empty=0, special=0, rtol=1e-3,
+   bad=[dict(ONE_CROP, image_size=FOUR, box_ind=const("int32", [2])), dict(ONE_CROP, image_size=FOUR, boxes=zeros("float", 2, 4)), dict(ONE_CROP, image_size=FOUR, boxes=zeros("float", 1, 3)),
+        dict(ONE_CROP, image_size=const("int32", [2, 4, 4, 1])), dict(ONE_CROP, image_size=const("int32", [2, 4, 4])), dict(ONE_CROP, image_size=const("int32", [2, 0, 4, 3])),
+        dict(ONE_CROP, image_size=FOUR, grads=zeros("float", 1, 2, 2)), dict(ONE_CROP, image_size=FOUR, grads=zeros("float", 1, 0, 2, 3))])
+IMAGE = zeros("float", 2, 4, 4, 3)
+op("CropAndResizeGradBoxes", dict(**CROPS, image=t("T", lambda c: (2, c.int(1, 6), c.int(1, 6), c.dim("c")))),
+   dict(T=["float", "uint8", "int16", "int32", "int64", "half", "double", "uint16", "int8"]), count=18, empty=0, special=0, rtol=1e-4, atol=1e-4,
+   bad=[dict(ONE_CROP, image=IMAGE, T="float", box_ind=const("int32", [-1])), dict(ONE_CROP, image=IMAGE, T="float", boxes=zeros("float", 2, 4)), dict(ONE_CROP, image=zeros("float", 2, 4, 4, 1), T="float"),
+        dict(ONE_CROP, image=zeros("float", 4, 4, 3), T="float"), dict(ONE_CROP, image=zeros("float", 2, 0, 4, 3), T="float"), dict(ONE_CROP, image=IMAGE, T="float", grads=zeros("float", 1, 2, 2))])
