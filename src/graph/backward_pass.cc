@@ -5,6 +5,8 @@
 
 #include "base/strings.h"
 #include "base/throw.h"
+#include "graph/function_library.h"
+#include "graph/gradient.h"
 #include "graph/loop_gradient.h"
 
 namespace carillon {
@@ -111,7 +113,11 @@ void BackwardPass::Differentiate(const Operation& op) {
   if (std::ranges::all_of(output_grads, &Gradient::empty)) return;
 
   bool known = false;
-  const GradFn gradient_of = options_.table->Find(op.type(), &known);
+  GradFn gradient_of = options_.table->Find(op.type(), &known);
+  if (!known && op.type() != "RemoteCall" && IsFunctionCall(*op.node())) {
+    gradient_of = CallGradient;
+    known = true;
+  }
   if (!known) {
     Throw(Unimplemented("op ", op.type(), " has no gradient, but node '", op.name(),
                         "' lies between the values to differentiate; pass its outputs as "

@@ -28,17 +28,21 @@ StatusOr<std::unique_ptr<FunctionBody>> InstantiateGradient(const FunctionLibrar
     body->args.push_back(arg);
     grad_ys.emplace_back(arg, 0);
   }
-  CARILLON_RETURN_IF_ERROR(Annotate(
-      CatchAsStatus([&] {
-        body->results.clear();
-        const std::vector<Gradient> gradients =
-            Gradients(ys, xs, {.grad_ys = grad_ys, .colocate = false});
-        for (size_t i = 0; i < xs.size(); ++i) {
-          const Output gradient = gradients[i].empty() ? ZerosLike(xs[i]) : gradients[i].Dense();
-          body->results.push_back({gradient.node(), gradient.index()});
-        }
-      }),
-      StrCat("the gradient of function '", function.name, "': ")));
+  CARILLON_RETURN_IF_ERROR(
+      Annotate(CatchAsStatus([&] {
+                 body->results.clear();
+                 const std::vector<Gradient> gradients =
+                     Gradients(ys, xs, {.grad_ys = grad_ys, .colocate = false});
+                 for (size_t i = 0; i < xs.size(); ++i) {
+                   Output gradient = gradients[i].Dense();
+                   if (gradients[i].empty()) {
+                     gradient = xs[i].dtype() == DType::kResource ? Const(body->graph, 0.0f)
+                                                                  : ZerosLike(xs[i]);
+                   }
+                   body->results.push_back({gradient.node(), gradient.index()});
+                 }
+               }),
+               StrCat("the gradient of function '", function.name, "': ")));
   body->name = StrCat("the gradient of ", function.name);
   return body;
 }

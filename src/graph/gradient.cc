@@ -110,6 +110,7 @@ GradTable::GradTable() {
   AddStateGradients(*this);
   AddImageGradients(*this);
   AddControlFlowGradients(*this);
+  AddFunctionGradients(*this);
   AddListGradients(*this);
 }
 

@@ -88,6 +88,9 @@ void AddNnGradients(GradTable& grads);
 void AddStateGradients(GradTable& grads);
 void AddImageGradients(GradTable& grads);
 void AddControlFlowGradients(GradTable& grads);
+void AddFunctionGradients(GradTable& grads);
+// Of a node that calls a function, also by the function's own name.
+void CallGradient(GradContext& context);
 void AddListGradients(GradTable& grads);
 
 }  // namespace carillon

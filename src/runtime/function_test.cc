@@ -125,18 +125,44 @@ TEST(Functions, TakeWhatTheirSignatureSays) {
   EXPECT_THAT(RunError(StrCat(library, kInput, other_type)), HasSubstr("result 0"));
 }
 
-TEST(Functions, HaveNoGradientOfOurs) {
+float GradientAt(const std::string& text, float x) {
   Graph graph;
-  graph.ImportText(
-      StrCat("library {", Function("f", FloatNode("n", "Neg", {"x"}, "node_def"), "n:y:0"), "}",
-             "node { name: 'x' op: 'Placeholder' attr { key: 'dtype' value { type: DT_FLOAT } } }",
-             Call("call", "f", "x")));
+  graph.ImportText(text);
+  const Output y = graph.FindOutput("y"), input = graph.FindOutput("x");
+  const std::vector<Gradient> gradients = Gradients({y}, {input});
+  return Session(graph).Run(gradients[0].Dense(), {{input, Tensor::Scalar(x)}}).scalar<float>();
+}
+
+TEST(Functions, HaveGradients) {
+  const std::string cube =
+      Function("square", FloatNode("n", "Mul", {"x", "x"}, "node_def"), "n:z:0") +
+      Function("cube",
+               Call("s", "square", "x", "node_def") +
+                   FloatNode("n", "Mul", {"s:output:0", "x"}, "node_def"),
+               "n:z:0");
+  EXPECT_EQ(GradientAt(StrCat("library {", cube, "}", kInput, Call("y", "cube", "x")), 2), 12);
+  // By the function's own name.
+  EXPECT_EQ(
+      GradientAt(StrCat("library {", cube, "}", kInput, "node { name: 'y' op: 'cube' input: 'x' }"),
+                 3),
+      27);
+}
+
+TEST(Functions, ThatHaveStateHaveNoGradient) {
+  const std::string noise =
+      "node_def { name: 'shape' op: 'Const' attr { key: 'dtype' value { type: DT_INT32 } } attr { "
+      "key: 'value' value { tensor { dtype: DT_INT32 tensor_shape { dim { size: 0 } } } } } }\n"
+      "node_def { name: 'r' op: 'RandomUniform' input: 'shape:output:0' attr { key: 'T' value { "
+      "type: DT_INT32 } } attr { key: 'dtype' value { type: DT_FLOAT } } }\n";
+  const std::string inner =
+      Function("inner", noise + FloatNode("n", "Mul", {"x", "r:output:0"}, "node_def"), "n:z:0");
+  const std::string outer = Function("f", Call("c", "inner", "x", "node_def"), "c:output:0");
   try {
-    Gradients({graph.FindOutput("call")}, {graph.FindOutput("x")});
-    FAIL() << "there is no gradient";
+    GradientAt(StrCat("library {", inner, outer, "}", kInput, Call("y", "f", "x")), 1);
+    FAIL() << "the gradient of something else was computed";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), Code::kUnimplemented);
-    EXPECT_THAT(error.what(), HasSubstr("'call'"));
+    EXPECT_THAT(error.what(), HasSubstr("'r' (RandomUniform)"));
   }
 }
 

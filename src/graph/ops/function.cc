@@ -8,9 +8,11 @@
 namespace carillon {
 namespace {
 
-// One gradient for each argument.
+// One gradient for each argument. That of a handle is shaped like what is behind it.
 Status SymbolicGradientShape(ShapeContext& c) {
-  for (int i = 0; i < c.num_outputs() && i < c.num_inputs(); ++i) c.set_output(i, c.input(i));
+  for (int i = 0; i < c.num_outputs() && i < c.num_inputs(); ++i) {
+    if (c.input_dtype(i) != DType::kResource) c.set_output(i, c.input(i));
+  }
   return absl::OkStatus();
 }
 

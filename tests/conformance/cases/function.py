@@ -6,7 +6,7 @@ import numpy as np
 
 from harness.notation import *
 
-# Our own Gradients() does not go through functions.
+# Our own Gradients() does not go through functional loops.
 THEIRS = ("gradients",)
 
 op("ToBool", dict(input=t("T", rank(1, 3))), dict(T=ALL_FLOATS + INTS + ["bool", "string"]))
@@ -32,7 +32,7 @@ def number(c, low=0, high=6):
 
 
 # Calls.
-@program(ops=["PartitionedCall"], count=4, checks=THEIRS)
+@program(ops=["PartitionedCall"], count=4)
 def call(c, tf):
     x = c.feed(c.array("float", (2, 3)), shape=c.pick([2, 3], [None, 3]))
 
@@ -45,7 +45,7 @@ def call(c, tf):
     return [y, z]
 
 
-@program(ops=["PartitionedCall"], count=4, checks=THEIRS)
+@program(ops=["PartitionedCall"], count=4)
 def calls_in_calls(c, tf):
     x = c.feed(c.array("double", (3,)))
 
@@ -114,7 +114,7 @@ def functions_of_the_old_kind(c, tf):
     return [y, f(x, y)[1]]
 
 
-@program(ops=["SymbolicGradient"], count=3, checks=THEIRS)
+@program(ops=["SymbolicGradient"], count=3)
 def gradients_of_the_old_kind(c, tf):
     from tensorflow.python.framework import function
 
@@ -128,7 +128,7 @@ def gradients_of_the_old_kind(c, tf):
     return [y]
 
 
-@program(ops=["SymbolicGradient"], count=2, checks=THEIRS)
+@program(ops=["SymbolicGradient"], count=2)
 def gradients_of_ones_own(c, tf):
     from tensorflow.python.framework import function
 
@@ -160,7 +160,7 @@ def call_on_a_device(c, tf):
 
 
 # Conditionals.
-@program(ops=["StatelessIf"], count=6, checks=THEIRS)
+@program(ops=["StatelessIf"], count=6)
 def conditional(c, tf):
     x, p = c.feed(c.array("float", (2, 3))), c.feed(const("bool", c.chance()))
     with functional_control_flow(tf):
@@ -208,7 +208,7 @@ def conditional_effects(c, tf):
     return [v.read_value()]
 
 
-@program(ops=["StatelessIf"], count=6, checks=THEIRS)
+@program(ops=["StatelessIf"], count=6)
 def conditionals_in_conditionals(c, tf):
     x, z = c.feed(c.array("float", (3,))), c.feed(c.array("float", (3,)))
     p, q = c.feed(const("bool", c.chance())), c.feed(const("bool", c.chance()))
@@ -223,7 +223,7 @@ def conditionals_in_conditionals(c, tf):
     return [a, b]
 
 
-@program(ops=["StatelessCase"], count=8, checks=THEIRS)
+@program(ops=["StatelessCase"], count=8)
 def choice(c, tf):
     x, index = c.feed(c.array("float", (2,))), c.feed(const("int32", c.int(-2, 5)))
     with functional_control_flow(tf):
@@ -232,7 +232,7 @@ def choice(c, tf):
     return [y]
 
 
-@program(count=4, checks=THEIRS)
+@program(count=4)
 def values_of_the_branch_not_taken(c, tf):
     x, p = c.feed(c.array("float", (c.int(1, 3), 2)), shape=[None, 2]), c.feed(const("bool", c.chance()))
     with functional_control_flow(tf):
