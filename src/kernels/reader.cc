@@ -7,6 +7,7 @@
 #include "base/strings.h"
 #include "base/throw.h"
 #include "proto/reader.pb.h"
+#include "tensor/text_memory.h"
 
 namespace carillon {
 namespace {
@@ -26,6 +27,7 @@ struct Reader::Reading : std::enable_shared_from_this<Reading> {
   Done done;
   std::optional<std::string> file;  // has been taken from the queue, and is to be begun with
   std::vector<Record> records;
+  size_t bytes = 0;  // of the records
 
   // Reads on a background thread, file after file until there are records.
   void GoOn() {
@@ -108,6 +110,9 @@ Status Reader::ReadRecords(Reading& reading) {
     CARILLON_ASSIGN_OR_RETURN(const bool produced, Next(file_, &record, &at_end));
     if (produced) {
       ++produced_;
+      reading.bytes += record.key.size() + record.value.size() + sizeof(Record);
+      CARILLON_RETURN_IF_ERROR(
+          CheckRoomOutside(reading.services->allocator, 1, static_cast<int64_t>(reading.bytes)));
       reading.records.push_back(std::move(record));
     }
     if (at_end) {
