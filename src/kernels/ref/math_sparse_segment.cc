@@ -148,9 +148,8 @@ class SparseSegmentGradKernel final : public Kernel {
     if (rows < 0) return InvalidArgument("Expected a non-negative size, got ", rows);
     CARILLON_ASSIGN_OR_RETURN(const Shape shape, WithRows(grad.shape(), rows, "output_dim0"));
     CARILLON_ASSIGN_OR_RETURN(Tensor * out, context.AllocateOutput(0, shape));
-    if (out->num_elements() == 0) return absl::OkStatus();
+    if (rows == 0) return absl::OkStatus();
     const int64_t n = ids.dim(0);
-    std::vector<int64_t> counts(static_cast<size_t>(grad.dim(0)));
     for (int64_t i = 0; i < n; ++i) {
       const int64_t id = IndexAt(ids, i);
       if (id < 0 || id >= grad.dim(0))
@@ -158,8 +157,11 @@ class SparseSegmentGradKernel final : public Kernel {
       const int64_t index = IndexAt(indices, i);
       if (index < 0 || index >= rows)
         return InvalidArgument("Index ", index, " out of range [0, ", rows, ").");
-      ++counts[static_cast<size_t>(id)];
     }
+    // A gradient without elements may have any number of rows: there is nothing to count for them.
+    if (out->num_elements() == 0) return absl::OkStatus();
+    std::vector<int64_t> counts(static_cast<size_t>(grad.dim(0)));
+    for (int64_t i = 0; i < n; ++i) ++counts[static_cast<size_t>(IndexAt(ids, i))];
     // Sums of 16-bit floats are kept in float until they are complete.
     const bool is_small = grad.dtype() == DType::kHalf || grad.dtype() == DType::kBfloat16;
     Tensor wide;

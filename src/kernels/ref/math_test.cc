@@ -182,6 +182,16 @@ TEST(MathKernels, HostileIdsAndSizesAreErrors) {
             Code::kInvalidArgument);
   EXPECT_EQ(CodeOf("SparseSegmentSum", {data, ids(0, 1), ids(0, kHuge)}, sparse),
             Code::kInvalidArgument);
+  // Rows without elements: any number of them costs nothing, and indices are checked all the same.
+  for (const char* op : {"SparseSegmentSumGrad", "SparseSegmentMeanGrad"}) {
+    constexpr int64_t kRows = int64_t{1} << 60;
+    const Tensor rows(kFloat, Shape{kRows, 0});
+    const Tensor size = Tensor::Scalar(std::numeric_limits<int32_t>::max());
+    EXPECT_EQ(Compute(op, {rows, ids(0, 9), ids(0, kRows - 1), size}, sparse).shape(),
+              Shape({std::numeric_limits<int32_t>::max(), 0}));
+    EXPECT_EQ(CodeOf(op, {rows, ids(0, -1), ids(0, 1), size}, sparse), Code::kInvalidArgument);
+    EXPECT_EQ(CodeOf(op, {rows, ids(0, 1), ids(0, kRows), size}, sparse), Code::kInvalidArgument);
+  }
   EXPECT_EQ(CodeOf("Bincount",
                    {Vector<int32_t>({1}), Tensor::Scalar<int32_t>(-1), Tensor(kFloat, Shape{0})},
                    Type(kFloat)),
