@@ -19,9 +19,9 @@
 #include "runtime/cancellation.h"
 #include "runtime/deadline.h"
 #include "runtime/executable.h"
-#include "runtime/rendezvous.h"
 #include "runtime/resource_store.h"
 #include "runtime/session_backend.h"
+#include "runtime/step_in_parts.h"
 
 namespace carillon {
 
@@ -87,24 +87,6 @@ class AsyncStep {
   uint64_t deadline_ = 0;
 };
 
-class StepInParts final : public PartsRunner {
- public:
-  ~StepInParts() override;
-  Status Exchange(const std::vector<std::pair<size_t, Tensor>>& feeds,
-                  const std::vector<size_t>& fetches, std::vector<Tensor>* results) override;
-
- private:
-  friend class LocalSession;
-  StepInParts() = default;
-  LocalSession* session_ = nullptr;
-  std::vector<Endpoint> feed_points_, fetch_points_;
-  std::vector<bool> fed_, fetched_;
-  std::unique_ptr<Executable> executable_;
-  LocalRendezvous rendezvous_;
-  CancellationSource cancellation_;
-  std::thread thread_;
-};
-
 // Thread-safe. The graph may grow between runs.
 class LocalSession {
  public:
@@ -124,8 +106,7 @@ class LocalSession {
   // until step->done was called, `run` until this returns.
   void RunAsync(PreparedRun& run, AsyncStep* step);
 
-  // Starts a step whose feeds and fetches are exchanged in parts. It runs on a thread of its own
-  // until every fetch and target is done.
+  // Starts a step whose feeds and fetches are exchanged in parts. It must not outlive the session.
   StatusOr<std::unique_ptr<StepInParts>> StartInParts(const std::vector<Endpoint>& feeds,
                                                       const std::vector<Endpoint>& fetches,
                                                       const std::vector<Node*>& targets);

@@ -1,5 +1,7 @@
 #include "runtime/rendezvous.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -28,16 +30,18 @@ void LocalRendezvous::ReceiveAsync(const std::string& key, Receive done) {
   Status status;
   {
     std::lock_guard lock(mutex_);
-    status = aborted_;
-    if (status.ok()) {
-      Meeting& meeting = meetings_[key];
-      if (meeting.values.empty()) {
-        meeting.waiters.push_back(std::move(done));
-        return;
-      }
-      value = std::move(meeting.values.front());
-      meeting.values.pop_front();
-      if (meeting.values.empty()) meetings_.erase(key);
+    const auto found = meetings_.find(key);
+    if (!aborted_.ok()) {
+      status = aborted_;
+    } else if (found != meetings_.end() && !found->second.values.empty()) {
+      value = std::move(found->second.values.front());
+      found->second.values.pop_front();
+      if (found->second.values.empty()) meetings_.erase(found);
+    } else if (!sending_ended_.ok()) {
+      status = sending_ended_;
+    } else {
+      meetings_[key].waiters.push_back(std::move(done));
+      return;
     }
   }
   done(status, std::move(value.tensor), value.is_dead);
@@ -54,6 +58,21 @@ void LocalRendezvous::Abort(const Status& reason) {
   for (auto& [key, meeting] : ended) {
     for (Receive& waiter : meeting.waiters) waiter(reason, Tensor(), false);
   }
+}
+
+void LocalRendezvous::EndSending(const Status& reason) {
+  std::vector<Receive> waiters;
+  {
+    std::lock_guard lock(mutex_);
+    sending_ended_ = reason;
+    for (auto at = meetings_.begin(); at != meetings_.end();) {
+      std::deque<Receive>& ended = at->second.waiters;
+      std::ranges::move(ended, std::back_inserter(waiters));
+      ended.clear();
+      at = at->second.values.empty() ? meetings_.erase(at) : std::next(at);
+    }
+  }
+  for (Receive& waiter : waiters) waiter(reason, Tensor(), false);
 }
 
 }  // namespace carillon

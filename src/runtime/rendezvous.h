@@ -19,6 +19,8 @@ class LocalRendezvous final : public Rendezvous {
   void ReceiveAsync(const std::string& key, Receive done) override;
   // Ends every wait, now and later, with `reason`. The first call counts.
   void Abort(const Status& reason);
+  // Nothing will be sent any more: waits for what was not end with `reason`, now and later.
+  void EndSending(const Status& reason);
 
  private:
   struct Value {
@@ -32,6 +34,7 @@ class LocalRendezvous final : public Rendezvous {
   std::mutex mutex_;
   std::unordered_map<std::string, Meeting> meetings_;
   Status aborted_;
+  Status sending_ended_;
 };
 
 }  // namespace carillon

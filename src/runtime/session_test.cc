@@ -3,6 +3,7 @@
 #include <fstream>
 #include <gtest/gtest.h>
 #include <iterator>
+#include <limits>
 #include <thread>
 
 #include "carillon/error.h"
@@ -202,6 +203,44 @@ TEST(Session, APartialRunTakesAndGivesPieceByPiece) {
               cut_off.Run({twice}, {{a, Tensor::Scalar(2.0f)}});
             }).first,
             Code::kCancelled);
+}
+
+TEST(Session, APartialRunRefusesWhatWouldNeverCome) {
+  Graph g;
+  const Output a = Placeholder(g, kFloat, {}, "a"), b = Placeholder(g, kFloat, {}, "b");
+  const Output p = Placeholder(g, kBool, {}, "p");
+  const Output sum = Add(a, b);
+  const Output untaken = OpBuilder("Switch").Arg(a).Arg(p).Build().output(1);
+  const Output one_way = Add(untaken, 1.0f);
+  Session session(g);
+  EXPECT_EQ(ErrorOf([&] { session.MakePartialRun({a, a}, {sum}); }).first, Code::kInvalidArgument);
+  PartialRun run = session.MakePartialRun({a, b, p}, {sum, one_way});
+  EXPECT_EQ(ErrorOf([&] {
+              run.Run({sum}, {{a, Tensor::Scalar(1.0f)}});
+            }).first,
+            Code::kInvalidArgument);
+  // The feed was not taken either.
+  EXPECT_EQ(
+      run.Run({sum}, {{a, Tensor::Scalar(1.0f)}, {b, Tensor::Scalar(2.0f)}})[0].scalar<float>(), 3);
+  EXPECT_EQ(ErrorOf([&] {
+              run.Run({one_way}, {{p, Tensor::Scalar(false)}});
+            }).first,
+            Code::kInvalidArgument);
+}
+
+TEST(Session, APartialRunEndsWithItsTargets) {
+  Graph g;
+  const Output a = Placeholder(g, kFloat, {}, "a"), b = Placeholder(g, kFloat, {}, "b");
+  const Output twice = Add(a, a);
+  const Output wrong = OpBuilder("CheckNumerics").Arg(b).Attr("message", "the target ran");
+  Session session(g);
+  PartialRun run = session.MakePartialRun({a, b}, {twice}, {wrong.op()});
+  EXPECT_EQ(run.Run({twice}, {{a, Tensor::Scalar(2.0f)}})[0].scalar<float>(), 4);
+  const auto [code, message] = ErrorOf([&] {
+    run.Run({}, {{b, Tensor::Scalar(std::numeric_limits<float>::infinity())}});
+  });
+  EXPECT_EQ(code, Code::kInvalidArgument);
+  EXPECT_NE(message.find("the target ran"), std::string::npos) << message;
 }
 
 TEST(Session, IsOverWhenClosed) {

@@ -1,7 +1,6 @@
 #include "distributed/cluster/master_session.h"
 
 #include <algorithm>
-#include <set>
 
 #include "base/logging.h"
 #include "base/strings.h"
@@ -33,12 +32,11 @@ std::string MetadataOf(const AsyncStep& step, const tensorflow::RunOptions& opti
 
 }  // namespace
 
-// Invariant: `step` is used by one call at a time, under mutex.
+// Invariant: `step` is used by one call at a time, under mutex; null once the session is closed.
 struct MasterSession::PartialRunState {
   std::mutex mutex;
   std::vector<std::string> feeds, fetches;
   std::unique_ptr<StepInParts> step;
-  std::set<std::string> open;  // fetches still to come: with the last one the run is over
 };
 
 MasterSession::MasterSession(std::string handle, MasterSessionOptions options)
@@ -207,7 +205,6 @@ StatusOr<std::string> MasterSession::SetUpPartialRun(const std::vector<std::stri
                             local_.StartInParts(feed_points, fetch_points, target_nodes));
   state->feeds = feeds;
   state->fetches = fetches;
-  state->open.insert(fetches.begin(), fetches.end());
   const std::string handle = StrCat(handle_, "/", next_handle_++);
   partial_runs_.emplace(handle, std::move(state));
   return handle;
@@ -236,6 +233,10 @@ void MasterSession::ExchangeParts(StepCall& call, StepReply* reply) {
     state = found->second;
   }
   std::lock_guard lock(state->mutex);
+  if (state->step == nullptr) {
+    reply->status = absl::CancelledError("the session was closed during the partial run");
+    return;
+  }
   const auto position = [&](const std::vector<std::string>& names, const std::string& name,
                             size_t* place) {
     const auto found = std::ranges::find(names, name);
@@ -259,14 +260,13 @@ void MasterSession::ExchangeParts(StepCall& call, StepReply* reply) {
     if (!position(state->fetches, name, &fetches.emplace_back())) return;
   }
   std::vector<Tensor> results;
-  reply->status = state->step->Exchange(feeds, fetches, &results);
+  reply->status = state->step->ExchangeUntil(OptionsOf(request.options), &call.step_.cancellation,
+                                             feeds, fetches, &results);
   if (reply->status.ok()) {
-    for (size_t i = 0; i < results.size(); ++i) {
-      state->open.erase(request.fetches[i]);
+    for (size_t i = 0; i < results.size(); ++i)
       reply->tensors.emplace_back(request.fetches[i], std::move(results[i]));
-    }
   }
-  if (!reply->status.ok() || state->open.empty()) {
+  if (state->step->IsOver()) {
     std::lock_guard session_lock(mutex_);
     partial_runs_.erase(request.partial_run_handle);
   }

@@ -54,6 +54,8 @@ def partial_run(scene):
             assert session.partial_run(handle, second, {c: 10}) == 30
         handle = session.partial_run_setup([first, second], [a, b, c])
         assert session.partial_run(handle, first, {a: 1, b: 2}) == 3
+        error = raises(tf.errors.InvalidArgumentError, session.partial_run, handle, second, {})
+        assert error.message
         error = raises(tf.errors.InvalidArgumentError, session.partial_run, handle, second, {a: 5})
         assert error.message
         assert session.run(second, {a: 1, b: 1, c: 4}) == 8
