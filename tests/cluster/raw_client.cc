@@ -1,6 +1,7 @@
 #include "raw_client.h"
 
 #include <arpa/inet.h>
+#include <cerrno>
 #include <fstream>
 #include <google/protobuf/text_format.h>
 #include <grpcpp/grpcpp.h>
@@ -146,6 +147,16 @@ bool SilentConnections::Open(int port) {
 bool SilentConnections::Send(const std::string& bytes) {
   return send(sockets_.back(), bytes.data(), bytes.size(), MSG_NOSIGNAL) ==
          static_cast<ssize_t>(bytes.size());
+}
+
+bool SilentConnections::WaitUntilClosed() {
+  const timeval longest{.tv_sec = 60, .tv_usec = 0};
+  setsockopt(sockets_.back(), SOL_SOCKET, SO_RCVTIMEO, &longest, sizeof(longest));
+  char bytes[256];
+  ssize_t got;
+  while ((got = recv(sockets_.back(), bytes, sizeof(bytes), 0)) > 0) {
+  }
+  return got == 0 || errno == ECONNRESET;
 }
 
 int64_t ResidentBytes() { return ProcessBytes("VmRSS"); }

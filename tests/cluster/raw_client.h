@@ -60,6 +60,8 @@ class SilentConnections {
   bool Open(int port);
   // Writes to the last one.
   bool Send(const std::string& bytes);
+  // Waits until the server has closed the last one. False when it does not.
+  bool WaitUntilClosed();
   size_t size() const { return sockets_.size(); }
 
  private:

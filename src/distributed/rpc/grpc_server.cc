@@ -12,8 +12,6 @@
 namespace carillon {
 namespace {
 
-// How long a connection may say nothing before it is closed.
-constexpr int kHandshakeMs = 20'000;
 // How long calls that are being answered may take when the server stops.
 constexpr std::chrono::seconds kGrace{2};
 
@@ -35,7 +33,8 @@ GrpcServer::GrpcServer(Master* master, const GrpcServerOptions& options)
   grpc::ServerBuilder builder;
   builder.SetMaxReceiveMessageSize(INT32_MAX);
   builder.SetMaxSendMessageSize(INT32_MAX);
-  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeMs);
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
+                             static_cast<int>(options.handshake_timeout.count()));
   state_->listener = ValueOrThrow(Listener::Open(options.bind, options.port));
   state_->acceptor = builder.experimental().AddExternalConnectionAcceptor(
       grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,

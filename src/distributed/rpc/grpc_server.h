@@ -1,6 +1,7 @@
 // The gRPC end of a server.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 
@@ -11,6 +12,8 @@ namespace carillon {
 struct GrpcServerOptions {
   std::string bind = "127.0.0.1";
   int port = 0;  // 0: any free one
+  // How long a connection may say nothing before it is closed.
+  std::chrono::milliseconds handshake_timeout{20'000};
 };
 
 class GrpcServer {
