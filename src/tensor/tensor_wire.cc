@@ -122,9 +122,9 @@ StatusOr<Tensor> ReadTensor(CodedInputStream* in, int bytes, Allocator* allocato
   const auto read = [&]() -> StatusOr<Tensor> {
     while (const uint32_t tag = in->ReadTag()) {
       const int field = WireFormat::GetTagFieldNumber(tag);
-      const bool delimited =
-          WireFormat::GetTagWireType(tag) == WireFormat::WIRETYPE_LENGTH_DELIMITED;
-      if (field == TensorProto::kDtypeFieldNumber && !delimited) {
+      const WireFormat::WireType type = WireFormat::GetTagWireType(tag);
+      const bool delimited = type == WireFormat::WIRETYPE_LENGTH_DELIMITED;
+      if (field == TensorProto::kDtypeFieldNumber && type == WireFormat::WIRETYPE_VARINT) {
         uint64_t dtype = 0;
         if (!in->ReadVarint64(&dtype)) return Malformed();
         header.set_dtype(static_cast<tensorflow::DataType>(dtype));

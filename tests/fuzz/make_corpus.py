@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Write the seeds of the file formats into tests/fuzz/corpus: small whole files of each kind, from which the fuzzers
-start. (The requests beside them are those of a TensorFlow client, recorded on their way to a server.)"""
+start. (The requests beside them are those of a TensorFlow client, recorded on their way to a server, with the number of their
+method in master_fuzz.cc before them.)"""
 import gzip
 import pathlib
 import struct
@@ -98,6 +99,8 @@ def main():
     put("tensor_fuzz", "packed_strings", tensor(7, (2,), field(4, b"\1\2abb")))
     put("tensor_fuzz", "bools", tensor(10, (3,), field(4, b"\0\1\2")))
     put("tensor_fuzz", "halfs", tensor(19, (2,), field(13, varint(0x3C00) + varint(0xFFFF))))
+    # Field 1 again, as eight bytes: another field, that nobody knows.
+    put("tensor_fuzz", "fixed_dtype", number(1, 19) + varint(1 << 3 | 1) + b"\5\x80\x78\xff\xcb\x70PP" + number(10, 3))
     put("tensor_fuzz", "huge", tensor(1, (1 << 60,), field(5, floats)))
     whole = example(label=(3, field(1, b"\7")), image=(1, field(1, b"\1\2\3")), floats=(2, field(1, floats)),
                     words=(1, field(1, b"one") + field(1, b"two")), numbers=(3, field(1, b"\1\2\3")))
