@@ -28,6 +28,7 @@ constexpr char kGraph[] = R"(
 struct Known {
   FuzzedMaster fuzzed;
   std::string session;
+  int64_t callable = 0;  // one that takes x and gives y
 
   // A session that an input closed is made again.
   void Renew() {
@@ -37,6 +38,13 @@ struct Known {
     tensorflow::CreateSessionResponse response;
     Require(fuzzed.master().CreateSession(request, &response).ok(), "a session can be made");
     session = response.session_handle();
+    tensorflow::MakeCallableRequest make;
+    make.set_session_handle(session);
+    make.mutable_options()->add_feed("x:0");
+    make.mutable_options()->add_fetch("y:0");
+    tensorflow::MakeCallableResponse made;
+    Require(fuzzed.master().MakeCallable(make, &made).ok(), "a callable can be made");
+    callable = made.handle();
   }
 };
 
@@ -88,10 +96,6 @@ void Play(Known& known, int method, std::string_view bytes) {
       tensorflow::PartialRunSetupResponse response;
       if (!Parse(bytes, &request)) return;
       request.set_session_handle(known.session);
-      for (const auto& names : {request.fetch(), request.target()}) {
-        for (const std::string& name : names)
-          if (name.starts_with("take")) return;  // would wait until the session is closed
-      }
       if (!master.PartialRunSetup(request, &response).ok()) return;
       StepRequest step{.session_handle = known.session};
       step.partial_run_handle = response.partial_run_handle();
@@ -120,6 +124,7 @@ void Play(Known& known, int method, std::string_view bytes) {
       CallableRequest request;
       if (!ReadWith(ReadCallableRequest, master, bytes, &request)) return;
       request.session_handle = known.session;
+      request.handle = known.callable;
       (void)known.fuzzed.Run(std::move(request));
       return;
     }
@@ -140,6 +145,13 @@ void Play(Known& known, int method, std::string_view bytes) {
       known.Renew();
       return;
     }
+    case 9: {
+      tensorflow::ReleaseCallableRequest request;
+      if (!Parse(bytes, &request)) return;
+      request.set_session_handle(known.session);
+      if (request.handle() != known.callable) (void)master.ReleaseCallable(request);
+      return;
+    }
   }
 }
 
@@ -151,12 +163,12 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   static Known* const known = new Known;
   static int inputs = 0;
-  // What sessions prepare for each signature they keep: every so often all is made anew.
+  // Sessions keep what they prepare for each signature: every so often all is made anew.
   if (inputs++ % 200 == 0) {
     Require(known->fuzzed.master().Reset({}).ok(), "sessions can be closed");
     known->Renew();
   }
-  constexpr int kMethods = 9;
+  constexpr int kMethods = 10;
   Play(*known, data[0] % kMethods, ViewOf(data + 1, size - 1));
   if (data[0] % kMethods == 1) {  // the graph may have grown
     Require(known->fuzzed.master().Reset({}).ok(), "sessions can be closed");
