@@ -36,7 +36,7 @@ asan tsan:
 	@ctest --preset $@ -j $(JOBS)
 
 fuzz: packages           ## fuzz whatever reads bytes from outside, FUZZ_SECONDS (60) for each target; needs clang
-	@tools/install_packages clang-14 libomp-14-dev
+	@tools/install_packages clang-16 libclang-rt-16-dev
 	@mkdir -p build/fuzz
 	@cmake --preset fuzz >build/fuzz/configure.log || { cat build/fuzz/configure.log; exit 1; }
 	@cmake --build --preset fuzz -j $(JOBS) --target fuzz_targets
