@@ -13,6 +13,9 @@ if(CARILLON_SANITIZE)
   # AddressSanitizer finds what the checks that are left out here would find; they take half of the time to compile.
   add_compile_options(-fsanitize=${CARILLON_SANITIZE} -fno-sanitize=null,alignment,object-size,vptr -fno-omit-frame-pointer -g1 -O1)
   add_link_options(-fsanitize=${CARILLON_SANITIZE})
+  if(CARILLON_SANITIZE MATCHES thread)
+    include_directories(BEFORE ${CMAKE_CURRENT_LIST_DIR}/tsan)
+  endif()
 endif()
 
 # carillon_library(NAME DEPENDS …): the library of one folder, from every .cc file in it (tests apart). Its tests, foo_test.cc beside
