@@ -1,5 +1,6 @@
 #include "runtime/executable.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -54,6 +55,14 @@ std::string ToText(const Signature& signature) {
     StrAppend(&text, "fetch ", fetch.node->name(), ":", fetch.index, "\n");
   for (const Node* target : signature.targets) StrAppend(&text, "target ", target->name(), "\n");
   return text;
+}
+
+// Handles of variables are looked up in no time; strings may be of any length.
+bool HasFixedWork(const Program& program) {
+  return program.straight_line && std::ranges::all_of(program.slots, [](const Slot& slot) {
+           return slot.dtype != DType::kString && slot.dtype != DType::kVariant &&
+                  slot.shape.IsFullyKnown();
+         });
 }
 
 struct NamedPass {
@@ -148,6 +157,7 @@ StatusOr<std::unique_ptr<Executable>> Executable::Make(const NodeGraph& graph,
   CARILLON_ASSIGN_OR_RETURN(executable->program_,
                             Lower(std::move(work), *executable->device_, session_state, lowering));
   dump.Write("program", executable->program_->ToString());
+  executable->has_fixed_work_ = HasFixedWork(*executable->program_);
   if (executable->program_->straight_line) {
     executable->executor_ = MakeStraightLineExecutor(*executable->program_, *executable->device_);
   } else {

@@ -1,6 +1,9 @@
 // Executable: a signature of a graph, specialised, lowered and ready to run.
 #pragma once
 
+#include <atomic>
+#include <chrono>
+#include <limits>
 #include <memory>
 #include <string>
 
@@ -39,11 +42,24 @@ class Executable {
   }
   const Program& program() const { return *program_; }
 
+  // Whether a step does the same, and takes about as long, whatever its feeds hold: no loops, no
+  // waiting, all sizes known.
+  bool has_fixed_work() const { return has_fixed_work_; }
+  // How long RunAsync took the last time; the longest time there is before the first. Thread-safe.
+  std::chrono::nanoseconds last_run() const {
+    return std::chrono::nanoseconds(last_run_.load(std::memory_order_relaxed));
+  }
+  void set_last_run(std::chrono::nanoseconds time) {
+    last_run_.store(time.count(), std::memory_order_relaxed);
+  }
+
  private:
   Executable() = default;
   std::shared_ptr<Device> device_;
   std::unique_ptr<Program> program_;
   std::unique_ptr<Executor> executor_;
+  bool has_fixed_work_ = false;
+  std::atomic<int64_t> last_run_{std::numeric_limits<int64_t>::max()};
 };
 
 }  // namespace carillon

@@ -54,17 +54,21 @@ StatusOr<std::shared_ptr<PreparedRun>> LocalSession::Prepare(const std::vector<E
   return run;
 }
 
-StatusOr<std::shared_ptr<Executable>> LocalSession::Find(PreparedRun& run,
-                                                         std::span<const Tensor> feeds) {
-  std::lock_guard lock(run.mutex_);  // held while an Executable is made, so that it is made once
-  for (auto& entry : run.executables_) {
+const PreparedRun::Specialised* PreparedRun::FindFor(std::span<const Tensor> feeds) const {
+  for (const Specialised& entry : executables_) {
     if (entry.any_shape ||
         std::ranges::equal(entry.shapes, feeds, [](const Shape& shape, const Tensor& feed) {
           return shape == feed.shape();
-        })) {
-      return entry.executable;
-    }
+        }))
+      return &entry;
   }
+  return nullptr;
+}
+
+StatusOr<std::shared_ptr<Executable>> LocalSession::Find(PreparedRun& run,
+                                                         std::span<const Tensor> feeds) {
+  std::lock_guard lock(run.mutex_);  // held while an Executable is made, so that it is made once
+  if (const PreparedRun::Specialised* entry = run.FindFor(feeds)) return entry->executable;
   const bool any_shape = run.executables_.size() >= kMaxSpecialisations;
   Signature signature{.feeds = run.feeds_, .fetches = run.fetches_, .targets = run.targets_};
   PreparedRun::Specialised made{.any_shape = any_shape};
@@ -163,6 +167,15 @@ Status LocalSession::Run(PreparedRun& run, std::span<const Tensor> feeds, const 
   return status;
 }
 
+bool LocalSession::IsQuick(PreparedRun& run, std::span<const Tensor> feeds,
+                           std::chrono::nanoseconds limit) {
+  const std::unique_lock lock(run.mutex_, std::try_to_lock);
+  if (!lock.owns_lock() || feeds.size() != run.feeds_.size()) return false;
+  const PreparedRun::Specialised* entry = run.FindFor(feeds);
+  return entry != nullptr && !entry->any_shape && entry->executable->has_fixed_work() &&
+         entry->executable->last_run() < limit;
+}
+
 void LocalSession::RunAsync(PreparedRun& run, AsyncStep* step) {
   Status status = CheckFeeds(run.feeds_, step->feeds);
   if (status.ok()) status = Enter(&step->cancellation);
@@ -181,10 +194,10 @@ void LocalSession::RunAsync(PreparedRun& run, AsyncStep* step) {
   step->executable_ = *std::move(executable);
   step->args_ = MakeArgs(step->feeds, &step->cancellation);
   if (step->options.trace) step->args_.trace = &step->trace_;
+  const std::shared_ptr<Executable> running = step->executable_;  // outlives the step
   const auto start = std::chrono::steady_clock::now();
-  step->executable_->RunAsync(step->args_, &step->fetches, finish);
-  run.last_start_.store((std::chrono::steady_clock::now() - start).count(),
-                        std::memory_order_relaxed);
+  running->RunAsync(step->args_, &step->fetches, finish);
+  running->set_last_run(std::chrono::steady_clock::now() - start);
 }
 
 Status LocalSession::ChangeGraph(absl::FunctionRef<Status()> change) {

@@ -4,7 +4,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -42,11 +41,6 @@ class PreparedRun final : public StepRunner {
   const std::vector<Endpoint>& feeds() const { return feeds_; }
   const std::vector<Endpoint>& fetches() const { return fetches_; }
 
-  // How long RunAsync kept its caller the last time; the longest time there is before the first.
-  std::chrono::nanoseconds last_start() const {
-    return std::chrono::nanoseconds(last_start_.load(std::memory_order_relaxed));
-  }
-
  private:
   friend class LocalSession;
   struct Specialised {
@@ -54,13 +48,15 @@ class PreparedRun final : public StepRunner {
     bool any_shape = false;
     std::shared_ptr<Executable> executable;
   };
+  // Under mutex_; null when there is none.
+  const Specialised* FindFor(std::span<const Tensor> feeds) const;
+
   LocalSession* const session_;
   const std::vector<Endpoint> feeds_;
   const std::vector<Endpoint> fetches_;
   const std::vector<Node*> targets_;
   std::mutex mutex_;
   std::vector<Specialised> executables_;  // under mutex_
-  std::atomic<int64_t> last_start_{std::numeric_limits<int64_t>::max()};
 };
 
 // One step that runs while its caller does something else. Made by the caller, used once, and valid
@@ -105,6 +101,11 @@ class LocalSession {
   // Starts a step and returns, before it is over when something in it waits. The session must live
   // until step->done was called, `run` until this returns.
   void RunAsync(PreparedRun& run, AsyncStep* step);
+
+  // Whether a step like this took less than `limit` the last time, and does the same whatever the
+  // values are that it is fed. Waits for nobody: false when it would have to.
+  static bool IsQuick(PreparedRun& run, std::span<const Tensor> feeds,
+                      std::chrono::nanoseconds limit);
 
   // Starts a step whose feeds and fetches are exchanged in parts. It must not outlive the session.
   StatusOr<std::unique_ptr<StepInParts>> StartInParts(const std::vector<Endpoint>& feeds,

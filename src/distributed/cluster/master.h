@@ -48,8 +48,8 @@ class Master {
   Status CloseSession(const tensorflow::CloseSessionRequest& request);
   Status Reset(const tensorflow::ResetRequest& request);
 
-  // `unless_quick`: where the step runs unless it is expected to take less time than handing it
-  // over; null: it runs here.
+  // `unless_quick`: where the step runs unless it is known to take less time than handing it over;
+  // null: it runs here.
   void RunStep(std::shared_ptr<StepCall> call, BackgroundThreads* unless_quick = nullptr);
   void RunCallable(std::shared_ptr<CallableCall> call, BackgroundThreads* unless_quick = nullptr);
 

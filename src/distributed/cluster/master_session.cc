@@ -152,22 +152,23 @@ Status MasterSession::ResolveHandles(std::vector<Tensor>* feeds) {
   return absl::OkStatus();
 }
 
-void MasterSession::StartStep(std::shared_ptr<PreparedRun> run, AsyncStep* step,
-                              BackgroundThreads* unless_quick) {
-  if (unless_quick == nullptr || run->last_start() < kHandOver) return local_.RunAsync(*run, step);
-  unless_quick->Start([this, run = std::move(run), step] { local_.RunAsync(*run, step); });
+bool MasterSession::IsQuick(const ByName& names, std::span<const Tensor> feeds) {
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) return false;
+  const auto found = prepared_.find(names);
+  return found != prepared_.end() && local_.IsQuick(*found->second, feeds, kHandOver);
 }
 
 void MasterSession::RunStep(std::shared_ptr<StepCall> call, BackgroundThreads* unless_quick) {
-  if (!call->request.partial_run_handle.empty()) {
-    if (unless_quick == nullptr) return ContinuePartialRun(std::move(call));
-    return unless_quick->Start([self = shared_from_this(), call = std::move(call)]() mutable {
-      self->ContinuePartialRun(std::move(call));
-    });
-  }
-  Begin();
-  call->session_ = shared_from_this();
   const StepRequest& request = call->request;
+  const auto hand_over = [&] {
+    unless_quick->Start([self = shared_from_this(), call]() mutable {
+      call->step_.feeds.clear();
+      self->RunStep(std::move(call), nullptr);
+    });
+  };
+  if (!request.partial_run_handle.empty())
+    return unless_quick != nullptr ? hand_over() : ContinuePartialRun(std::move(call));
   ByName names{{}, request.fetches, request.targets};
   names.feeds.reserve(request.feeds.size());
   AsyncStep& step = call->step_;
@@ -175,6 +176,9 @@ void MasterSession::RunStep(std::shared_ptr<StepCall> call, BackgroundThreads* u
     names.feeds.push_back(name);
     step.feeds.push_back(tensor);
   }
+  if (unless_quick != nullptr && !IsQuick(names, step.feeds)) return hand_over();
+  Begin();
+  call->session_ = shared_from_this();
   step.options = OptionsOf(request.options);
   step.done = [this, call](Status status) {
     StepReply reply{.status = std::move(status)};
@@ -190,7 +194,7 @@ void MasterSession::RunStep(std::shared_ptr<StepCall> call, BackgroundThreads* u
   StatusOr<std::shared_ptr<PreparedRun>> run = Prepare(std::move(names));
   const Status status = run.ok() ? ResolveHandles(&step.feeds) : run.status();
   if (!status.ok()) return std::exchange(step.done, nullptr)(status);
-  StartStep(*std::move(run), &step, unless_quick);
+  local_.RunAsync(**run, &step);
 }
 
 StatusOr<std::string> MasterSession::SetUpPartialRun(const std::vector<std::string>& feeds,
@@ -287,9 +291,19 @@ StatusOr<int64_t> MasterSession::MakeCallable(const tensorflow::CallableOptions&
 
 void MasterSession::RunCallable(std::shared_ptr<CallableCall> call,
                                 BackgroundThreads* unless_quick) {
+  const auto hand_over = [&] {
+    unless_quick->Start([self = shared_from_this(), call]() mutable {
+      self->RunCallable(std::move(call), nullptr);
+    });
+  };
   CallableState callable;
   {
-    std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_, std::defer_lock);
+    if (unless_quick == nullptr) {
+      lock.lock();
+    } else if (!lock.try_lock()) {
+      return hand_over();
+    }
     const auto found = callables_.find(call->request.handle);
     if (found != callables_.end()) callable = found->second;
   }
@@ -298,6 +312,8 @@ void MasterSession::RunCallable(std::shared_ptr<CallableCall> call,
                                       ": it was never made, or it was released"),
                       {});
   }
+  if (unless_quick != nullptr && !local_.IsQuick(*callable.run, call->request.feeds, kHandOver))
+    return hand_over();
   Begin();
   call->session_ = shared_from_this();
   AsyncStep& step = call->step_;
@@ -315,7 +331,7 @@ void MasterSession::RunCallable(std::shared_ptr<CallableCall> call,
   };
   if (const Status status = ResolveHandles(&step.feeds); !status.ok())
     return std::exchange(step.done, nullptr)(status);
-  StartStep(std::move(callable.run), &step, unless_quick);
+  local_.RunAsync(*callable.run, &step);
 }
 
 Status MasterSession::ReleaseCallable(int64_t handle) {

@@ -106,8 +106,9 @@ class MasterSession : public std::enable_shared_from_this<MasterSession> {
                                              std::string_view role) const;
   StatusOr<std::vector<Node*>> FindTargets(const std::vector<std::string>& names) const;
   RunOptions OptionsOf(const tensorflow::RunOptions& options) const;
-  void StartStep(std::shared_ptr<PreparedRun> run, AsyncStep* step,
-                 BackgroundThreads* unless_quick);
+  // Whether the step is known, and known to be over sooner than another thread could take it up.
+  // Waits for nobody.
+  bool IsQuick(const ByName& names, std::span<const Tensor> feeds);
   void ContinuePartialRun(std::shared_ptr<StepCall> call);
   void ExchangeParts(StepCall& call, StepReply* reply);
   // Puts the tensors themselves in the place of handles to tensors that the session keeps.

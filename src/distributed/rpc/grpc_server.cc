@@ -5,7 +5,7 @@
 
 #include "base/strings.h"
 #include "base/throw.h"
-#include "distributed/rpc/grpc_log.h"
+#include "distributed/rpc/grpc_setup.h"
 #include "distributed/rpc/listener.h"
 #include "distributed/rpc/master_service.h"
 
@@ -18,8 +18,10 @@ constexpr std::chrono::seconds kGrace{2};
 }  // namespace
 
 struct GrpcServer::State {
+  explicit State(Master* master) : calls(master, &threads) {}
+
   BackgroundThreads threads;
-  std::unique_ptr<grpc::Service> service;
+  MasterServer calls;
   std::unique_ptr<grpc::Server> server;
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor;
   std::unique_ptr<Listener> listener;
@@ -27,9 +29,8 @@ struct GrpcServer::State {
 };
 
 GrpcServer::GrpcServer(Master* master, const GrpcServerOptions& options)
-    : state_(std::make_unique<State>()) {
-  RouteGrpcLog();
-  state_->service = MakeMasterService(master, &state_->threads);
+    : state_(std::make_unique<State>(master)) {
+  SetUpGrpc();
   grpc::ServerBuilder builder;
   builder.SetMaxReceiveMessageSize(INT32_MAX);
   builder.SetMaxSendMessageSize(INT32_MAX);
@@ -39,9 +40,10 @@ GrpcServer::GrpcServer(Master* master, const GrpcServerOptions& options)
   state_->acceptor = builder.experimental().AddExternalConnectionAcceptor(
       grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
       grpc::InsecureServerCredentials());
-  builder.RegisterService(state_->service.get());
+  state_->calls.AddTo(&builder);
   state_->server = builder.BuildAndStart();
   if (state_->server == nullptr) Throw(Internal("the gRPC server does not start"));
+  state_->calls.Start();
   state_->address = StrCat(options.bind, ":", state_->listener->port());
   state_->listener->Start([this](int listener, int connection) {
     grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters parameters;
@@ -57,6 +59,7 @@ void GrpcServer::Stop() {
   state_->listener->Stop();
   state_->server->Shutdown(std::chrono::system_clock::now() + kGrace);
   state_->server->Wait();
+  state_->calls.Stop();
 }
 
 int GrpcServer::port() const { return state_->listener->port(); }

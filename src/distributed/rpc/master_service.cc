@@ -1,9 +1,12 @@
 #include "distributed/rpc/master_service.h"
 
 #include <atomic>
+#include <condition_variable>
 #include <google/protobuf/io/coded_stream.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/support/proto_buffer_reader.h>
+#include <mutex>
+#include <thread>
 
 #include "base/strings.h"
 #include "base/throw.h"
@@ -14,14 +17,23 @@ namespace carillon {
 namespace {
 
 using grpc::ByteBuffer;
-using grpc::CallbackServerContext;
-using grpc::ServerUnaryReactor;
 using tensorflow::MasterService;
 
-// A client whose deadline has passed goes on; one whose call broke off before is gone.
-bool ClientIsGone(const CallbackServerContext& context) {
-  return context.deadline() > std::chrono::system_clock::now();
-}
+// All requests come as bytes: what is no such message is InvalidArgument (gRPC itself would say
+// Internal).
+using RawService = MasterService::WithRawMethod_CreateSession<
+    MasterService::WithRawMethod_ExtendSession<MasterService::WithRawMethod_PartialRunSetup<
+        MasterService::WithRawMethod_RunStep<MasterService::WithRawMethod_CloseSession<
+            MasterService::WithRawMethod_ListDevices<MasterService::WithRawMethod_Reset<
+                MasterService::WithRawMethod_MakeCallable<MasterService::WithRawMethod_RunCallable<
+                    MasterService::WithRawMethod_ReleaseCallable<MasterService::Service>>>>>>>>>>;
+using RequestMethod = void (RawService::*)(grpc::ServerContext*, ByteBuffer*,
+                                           grpc::ServerAsyncResponseWriter<ByteBuffer>*,
+                                           grpc::CompletionQueue*, grpc::ServerCompletionQueue*,
+                                           void*);
+
+// Larger requests are read on another thread.
+constexpr size_t kSmallRequest = 64 << 10;
 
 Status CancelledByClient() {
   return absl::CancelledError("the client cancelled the call, its deadline passed, or it is gone");
@@ -35,200 +47,291 @@ Status Guard(Body&& body) {
   return thrown.ok() ? status : thrown;
 }
 
-// Where quick steps run: on gRPC's own threads, since handing them over would take longer than they
-// do. One at a time, so that another of these threads, of which there are at least two, always
-// waits for the network.
-class QuickLane {
+Status Parse(ByteBuffer bytes, google::protobuf::Message* message) {
+  grpc::ProtoBufferReader stream(&bytes);
+  if (stream.status().ok() && message->ParseFromZeroCopyStream(&stream)) return absl::OkStatus();
+  return InvalidArgument("the bytes are no ", message->GetTypeName(),
+                         ": they are cut off or malformed, nested too deeply, or a name in them "
+                         "is not UTF-8");
+}
+
+// How many calls are under way.
+class CallCount {
  public:
-  bool TryEnter() { return !taken_.test_and_set(std::memory_order_acquire); }
-  void Leave() { taken_.clear(std::memory_order_release); }
+  void Begin() {
+    std::lock_guard lock(mutex_);
+    ++calls_;
+  }
+  void End() {
+    std::lock_guard lock(mutex_);
+    if (--calls_ == 0) none_.notify_all();
+  }
+  void WaitForNone() {
+    std::unique_lock lock(mutex_);
+    none_.wait(lock, [this] { return calls_ == 0; });
+  }
 
  private:
-  std::atomic_flag taken_;
+  std::mutex mutex_;
+  std::condition_variable none_;
+  int calls_ = 0;
 };
-constexpr size_t kQuickRequestBytes = 64 << 10;
 
-// One RunStep or RunCallable. Lives until gRPC is done with it and the step is: `Call` is held by
-// both.
-template <typename Call>
-class StepReactor : public ServerUnaryReactor {
+struct Context {
+  Master* master;
+  BackgroundThreads* threads;
+  RawService service;
+  std::unique_ptr<grpc::ServerCompletionQueue> queue;
+  CallCount calls;
+};
+
+// One call, from the moment that the server is ready to take it. gRPC reports three events, on the
+// thread that takes calls: that it arrived; that its answer was sent; that it is over, or broken
+// off before that. With the last two it is deleted. The answer may be given by any thread.
+class Call {
  public:
-  StepReactor(Master* master, BackgroundThreads* threads, CallbackServerContext* context,
-              const ByteBuffer* request, ByteBuffer* response)
-      : master_(master),
-        threads_(threads),
-        context_(context),
-        request_(request),
-        response_(response) {}
+  Call(Context* context, RequestMethod method) : context_(*context), method_(method) {}
+  virtual ~Call() = default;
 
-  void OnCancel() override {
-    call_->Cancel(CancelledByClient());
-    client_gone_ = ClientIsGone(*context_);
+  struct Event {
+    Call* call;
+    void (Call::*handle)(bool ok);
+  };
+
+  // Waits for a call of the method.
+  void Await() {
+    grpc_.AsyncNotifyWhenDone(&over_);
+    (context_.service.*method_)(&grpc_, &request_, &writer_, context_.queue.get(),
+                                context_.queue.get(), &arrived_);
   }
 
-  void OnDone() override {
-    if (client_gone_) {
-      threads_->Start(
-          [master = master_, handle = call_->request.session_handle] { master->Abandon(handle); });
+ protected:
+  // Answers, here if that is quick.
+  virtual void Serve() = 0;
+  virtual void Cancel(const Status&) {}
+  virtual std::string session() const { return ""; }  // once it is answered
+  virtual std::unique_ptr<Call> Another() const = 0;
+
+  void Answer(const Status& status) {
+    if (status.ok()) return writer_.Finish(response_, grpc::Status::OK, &sent_);
+    writer_.FinishWithError(ToGrpcStatus(status), &sent_);
+  }
+  void Answer(const MessagePieces& pieces) {
+    response_ = ToByteBuffer(pieces);
+    Answer(absl::OkStatus());
+  }
+
+  Context& context_;
+  const RequestMethod method_;
+  ByteBuffer request_, response_;
+
+ private:
+  void Arrived(bool ok) {
+    if (!ok) {  // the server stops: nobody called
+      delete this;
+      return;
     }
-    delete this;
+    context_.calls.Begin();
+    Another().release()->Await();
+    Serve();
   }
+  void Sent(bool) { OneEventLess(); }
+  void Over(bool) {
+    if (grpc_.IsCancelled()) {
+      Cancel(CancelledByClient());
+      // A client whose deadline has passed goes on; one whose call broke off before is gone.
+      client_is_gone_ = grpc_.deadline() > std::chrono::system_clock::now();
+    }
+    OneEventLess();
+  }
+  void OneEventLess() {
+    if (--events_ > 0) return;
+    if (client_is_gone_ && !session().empty()) {
+      context_.threads->Start(
+          [master = context_.master, handle = session()] { master->Abandon(handle); });
+    }
+    CallCount& calls = context_.calls;
+    delete this;
+    calls.End();
+  }
+
+  grpc::ServerContext grpc_;
+  grpc::ServerAsyncResponseWriter<ByteBuffer> writer_{&grpc_};
+  Event arrived_{this, &Call::Arrived}, sent_{this, &Call::Sent}, over_{this, &Call::Over};
+  int events_ = 2;  // still to come once it arrived
+  bool client_is_gone_ = false;
+};
+
+// A call that is answered on a background thread.
+template <typename Request, typename Response, typename Method>
+class PlainCall final : public Call {
+ public:
+  PlainCall(Context* context, RequestMethod method, Method answer)
+      : Call(context, method), answer_(answer) {}
+
+ private:
+  void Serve() override {
+    context_.threads->Start([this] {
+      Answer(Guard([&]() -> Status {
+        Request request;
+        Response response;
+        CARILLON_RETURN_IF_ERROR(Parse(request_, &request));
+        CARILLON_RETURN_IF_ERROR(answer_(*context_.master, request, &response));
+        bool own_buffer = false;
+        return FromGrpcStatus(
+            grpc::SerializationTraits<Response>::Serialize(response, &response_, &own_buffer));
+      }));
+    });
+  }
+  std::unique_ptr<Call> Another() const override {
+    return std::make_unique<PlainCall>(&context_, method_, answer_);
+  }
+
+  const Method answer_;
+};
+
+// A RunStep or RunCallable. `Step` is held by the call and by the step, which may be the last to
+// go.
+template <typename Step>
+class AnyStepCall : public Call {
+ public:
+  using Call::Call;
+
+ private:
+  // `unless_quick`: as of Master::RunStep.
+  virtual void Run(BackgroundThreads* unless_quick) = 0;
+
+  void Serve() override {
+    if (request_.Length() <= kSmallRequest) return Run(context_.threads);
+    context_.threads->Start([this] { Run(nullptr); });
+  }
+  void Cancel(const Status& status) override { step_->Cancel(status); }
+  std::string session() const override { return step_->request.session_handle; }
 
  protected:
   // Reads the request with `read`, from memory that gRPC gives back right away.
   template <typename Read>
-  Status Parse(Read read) {
-    ByteBuffer buffer = *request_;
-    grpc::ProtoBufferReader stream(&buffer);
+  Status ParseStep(Read read) {
+    ByteBuffer bytes;
+    bytes.Swap(&request_);
+    grpc::ProtoBufferReader stream(&bytes);
     google::protobuf::io::CodedInputStream in(&stream);
-    in.PushLimit(static_cast<int>(buffer.Length()));
+    in.PushLimit(static_cast<int>(bytes.Length()));
     CARILLON_RETURN_IF_ERROR(FromGrpcStatus(stream.status()));
     return Guard([&] {
       return read(
-          &in, [this](const std::string& handle) { return master_->AllocatorOf(handle); },
-          &call_->request);
+          &in, [this](const std::string& handle) { return context_.master->AllocatorOf(handle); },
+          &step_->request);
     });
   }
 
-  void Reply(const MessagePieces& pieces) {
-    *response_ = ToByteBuffer(pieces);
-    Finish(grpc::Status::OK);
-  }
-
-  Master* const master_;
-  BackgroundThreads* const threads_;
-  CallbackServerContext* const context_;
-  const ByteBuffer* const request_;
-  ByteBuffer* const response_;
-  const std::shared_ptr<Call> call_ = std::make_shared<Call>();
-  bool client_gone_ = false;
+  const std::shared_ptr<Step> step_ = std::make_shared<Step>();
 };
 
-class RunStepReactor final : public StepReactor<StepCall> {
+class RunStepCall final : public AnyStepCall<StepCall> {
  public:
-  using StepReactor::StepReactor;
-
-  void Start(BackgroundThreads* unless_quick) {
-    call_->done = [this](StepReply reply) {
-      if (!reply.status.ok() && !call_->request.store_errors_in_response_body)
-        return Finish(ToGrpcStatus(reply.status));
-      Reply(WriteStepReply(reply));
-    };
-    if (Status status = Parse(ReadStepRequest); !status.ok())
-      return call_->done({.status = std::move(status)});
-    master_->RunStep(call_, unless_quick);
-  }
-};
-
-class RunCallableReactor final : public StepReactor<CallableCall> {
- public:
-  using StepReactor::StepReactor;
-
-  void Start(BackgroundThreads* unless_quick) {
-    call_->done = [this](Status status, CallableReply reply) {
-      if (!status.ok()) return Finish(ToGrpcStatus(status));
-      Reply(WriteCallableReply(reply));
-    };
-    if (Status status = Parse(ReadCallableRequest); !status.ok())
-      return call_->done(std::move(status), {});
-    master_->RunCallable(call_, unless_quick);
-  }
-};
-
-// All requests come as bytes, and are read on threads of ours: what is no such message is
-// InvalidArgument (gRPC itself would say Internal), and a large one keeps nobody else waiting.
-using RawService = MasterService::WithRawCallbackMethod_CreateSession<
-    MasterService::WithRawCallbackMethod_ExtendSession<
-        MasterService::WithRawCallbackMethod_PartialRunSetup<
-            MasterService::WithRawCallbackMethod_RunStep<
-                MasterService::WithRawCallbackMethod_CloseSession<
-                    MasterService::WithRawCallbackMethod_ListDevices<
-                        MasterService::WithRawCallbackMethod_Reset<
-                            MasterService::WithRawCallbackMethod_MakeCallable<
-                                MasterService::WithRawCallbackMethod_RunCallable<
-                                    MasterService::WithRawCallbackMethod_ReleaseCallable<
-                                        MasterService::Service>>>>>>>>>>;
-
-class Service final : public RawService {
- public:
-  Service(Master* master, BackgroundThreads* threads) : master_(master), threads_(threads) {}
-
-  ServerUnaryReactor* RunStep(CallbackServerContext* context, const ByteBuffer* request,
-                              ByteBuffer* response) override {
-    return StartStep<RunStepReactor>(context, request, response);
-  }
-  ServerUnaryReactor* RunCallable(CallbackServerContext* context, const ByteBuffer* request,
-                                  ByteBuffer* response) override {
-    return StartStep<RunCallableReactor>(context, request, response);
-  }
-
-#define CARILLON_MASTER_CALL(name, ...)                                                           \
-  ServerUnaryReactor* name(CallbackServerContext* context, const ByteBuffer* in, ByteBuffer* out) \
-      override {                                                                                  \
-    return Answer<tensorflow::name##Request, tensorflow::name##Response>(                         \
-        context, in, out,                                                                         \
-        [this](const auto& request, auto* response) { return master_->name(__VA_ARGS__); });      \
-  }
-  CARILLON_MASTER_CALL(CreateSession, request, response)
-  CARILLON_MASTER_CALL(ExtendSession, request, response)
-  CARILLON_MASTER_CALL(PartialRunSetup, request, response)
-  CARILLON_MASTER_CALL(MakeCallable, request, response)
-  CARILLON_MASTER_CALL(ReleaseCallable, request)
-  CARILLON_MASTER_CALL(ListDevices, request, response)
-  CARILLON_MASTER_CALL(CloseSession, request)
-  CARILLON_MASTER_CALL(Reset, request)
-#undef CARILLON_MASTER_CALL
+  explicit RunStepCall(Context* context) : AnyStepCall(context, &RawService::RequestRunStep) {}
 
  private:
-  template <typename Reactor>
-  ServerUnaryReactor* StartStep(CallbackServerContext* context, const ByteBuffer* request,
-                                ByteBuffer* response) {
-    auto* reactor = new Reactor(master_, threads_, context, request, response);
-    if (request->Length() <= kQuickRequestBytes && lane_.TryEnter()) {
-      reactor->Start(threads_);
-      lane_.Leave();
-    } else {
-      threads_->Start([reactor] { reactor->Start(nullptr); });
-    }
-    return reactor;
+  void Run(BackgroundThreads* unless_quick) override {
+    step_->done = [this](StepReply reply) {
+      if (!reply.status.ok() && !step_->request.store_errors_in_response_body)
+        return Answer(reply.status);
+      Answer(WriteStepReply(reply));
+    };
+    const std::shared_ptr<StepCall> step = step_;  // the call may go with its answer
+    if (Status status = ParseStep(ReadStepRequest); !status.ok())
+      return step->done({.status = std::move(status)});
+    context_.master->RunStep(step, unless_quick);
   }
-
-  template <typename Request, typename Response, typename Method>
-  ServerUnaryReactor* Answer(CallbackServerContext* context, const ByteBuffer* in, ByteBuffer* out,
-                             Method method) {
-    ServerUnaryReactor* reactor = context->DefaultReactor();
-    threads_->Start([reactor, in, out, method] {
-      const Status status = Guard([&]() -> Status {
-        Request request;
-        Response response;
-        CARILLON_RETURN_IF_ERROR(Parse(*in, &request));
-        CARILLON_RETURN_IF_ERROR(method(request, &response));
-        bool own_buffer = false;
-        return FromGrpcStatus(
-            grpc::SerializationTraits<Response>::Serialize(response, out, &own_buffer));
-      });
-      reactor->Finish(ToGrpcStatus(status));
-    });
-    return reactor;
+  std::unique_ptr<Call> Another() const override {
+    return std::make_unique<RunStepCall>(&context_);
   }
-
-  static Status Parse(ByteBuffer bytes, google::protobuf::Message* message) {
-    grpc::ProtoBufferReader stream(&bytes);
-    if (stream.status().ok() && message->ParseFromZeroCopyStream(&stream)) return absl::OkStatus();
-    return InvalidArgument("the bytes are no ", message->GetTypeName(),
-                           ": they are cut off or malformed, nested too deeply, or a name in them "
-                           "is not UTF-8");
-  }
-
-  Master* const master_;
-  BackgroundThreads* const threads_;
-  QuickLane lane_;
 };
+
+class RunCallableCall final : public AnyStepCall<CallableCall> {
+ public:
+  explicit RunCallableCall(Context* context)
+      : AnyStepCall(context, &RawService::RequestRunCallable) {}
+
+ private:
+  void Run(BackgroundThreads* unless_quick) override {
+    step_->done = [this](Status status, CallableReply reply) {
+      if (!status.ok()) return Answer(status);
+      Answer(WriteCallableReply(reply));
+    };
+    const std::shared_ptr<CallableCall> step = step_;  // the call may go with its answer
+    if (Status status = ParseStep(ReadCallableRequest); !status.ok())
+      return step->done(std::move(status), {});
+    context_.master->RunCallable(step, unless_quick);
+  }
+  std::unique_ptr<Call> Another() const override {
+    return std::make_unique<RunCallableCall>(&context_);
+  }
+};
+
+template <typename Request, typename Response, typename Method>
+void TakePlainCalls(Context* context, RequestMethod method, Method answer) {
+  (new PlainCall<Request, Response, Method>(context, method, answer))->Await();
+}
+
+void TakeCalls(Context* context) {
+#define CARILLON_MASTER_CALL(name, ...)                                                           \
+  TakePlainCalls<tensorflow::name##Request, tensorflow::name##Response>(                          \
+      context, &RawService::Request##name,                                                        \
+      []([[maybe_unused]] Master& master, const auto& request, [[maybe_unused]] auto* response) { \
+        return master.name(__VA_ARGS__);                                                          \
+      })
+  CARILLON_MASTER_CALL(CreateSession, request, response);
+  CARILLON_MASTER_CALL(ExtendSession, request, response);
+  CARILLON_MASTER_CALL(PartialRunSetup, request, response);
+  CARILLON_MASTER_CALL(MakeCallable, request, response);
+  CARILLON_MASTER_CALL(ReleaseCallable, request);
+  CARILLON_MASTER_CALL(ListDevices, request, response);
+  CARILLON_MASTER_CALL(CloseSession, request);
+  CARILLON_MASTER_CALL(Reset, request);
+#undef CARILLON_MASTER_CALL
+  (new RunStepCall(context))->Await();
+  (new RunCallableCall(context))->Await();
+}
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeMasterService(Master* master, BackgroundThreads* threads) {
-  return std::make_unique<Service>(master, threads);
+struct MasterServer::State {
+  Context context;
+  std::thread thread;
+};
+
+MasterServer::MasterServer(Master* master, BackgroundThreads* threads)
+    : state_(std::make_unique<State>()) {
+  state_->context.master = master;
+  state_->context.threads = threads;
+}
+
+MasterServer::~MasterServer() { Stop(); }
+
+void MasterServer::AddTo(grpc::ServerBuilder* builder) {
+  state_->context.queue = builder->AddCompletionQueue();
+  builder->RegisterService(&state_->context.service);
+}
+
+void MasterServer::Start() {
+  TakeCalls(&state_->context);
+  state_->thread = std::thread([this] {
+    void* tag = nullptr;
+    bool ok = false;
+    while (state_->context.queue->Next(&tag, &ok)) {
+      const Call::Event& event = *static_cast<Call::Event*>(tag);
+      (event.call->*event.handle)(ok);
+    }
+  });
+}
+
+void MasterServer::Stop() {
+  if (!state_->thread.joinable()) return;
+  state_->context.calls.WaitForNone();
+  state_->context.queue->Shutdown();
+  state_->thread.join();
 }
 
 }  // namespace carillon

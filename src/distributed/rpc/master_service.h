@@ -1,7 +1,8 @@
 // The MasterService of a server: TensorFlow's clients talk to it.
 #pragma once
 
-#include <grpcpp/impl/codegen/service_type.h>
+#include <grpcpp/completion_queue.h>
+#include <grpcpp/server_builder.h>
 #include <memory>
 
 #include "base/background.h"
@@ -9,7 +10,26 @@
 
 namespace carillon {
 
-// Both must outlive the service. No thread is held by a step that waits.
-std::unique_ptr<grpc::Service> MakeMasterService(Master* master, BackgroundThreads* threads);
+// Takes calls on one thread, which also runs the steps that are over sooner than another thread
+// could take them up: a call of such a step needs no other thread at all. All else runs on
+// background threads; a step that waits holds none.
+class MasterServer {
+ public:
+  // Both must outlive the server.
+  MasterServer(Master* master, BackgroundThreads* threads);
+  ~MasterServer();  // stopped, if it was started
+  MasterServer(const MasterServer&) = delete;
+  MasterServer& operator=(const MasterServer&) = delete;
+
+  void AddTo(grpc::ServerBuilder* builder);
+  // Begins to take calls, once the gRPC server runs.
+  void Start();
+  // Waits for the calls that are under way, once the gRPC server has been shut down.
+  void Stop();
+
+ private:
+  struct State;
+  const std::unique_ptr<State> state_;
+};
 
 }  // namespace carillon

@@ -12,7 +12,7 @@
 #include "carillon/session.h"
 #include "distributed/cluster/step_messages.h"
 #include "distributed/rpc/conversions.h"
-#include "distributed/rpc/grpc_log.h"
+#include "distributed/rpc/grpc_setup.h"
 #include "graph/graph_def.h"
 #include "proto/master.grpc.pb.h"
 #include "runtime/feeds.h"
@@ -39,7 +39,7 @@ std::vector<std::string> NamesOf(const std::vector<Node*>& nodes) {
 }
 
 std::shared_ptr<grpc::Channel> ChannelTo(const std::string& address) {
-  RouteGrpcLog();
+  SetUpGrpc();
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(-1);
   arguments.SetMaxSendMessageSize(-1);
