@@ -179,7 +179,8 @@ bool LocalSession::IsQuick(PreparedRun& run, std::span<const Tensor> feeds,
 void LocalSession::RunAsync(PreparedRun& run, AsyncStep* step) {
   Status status = CheckFeeds(run.feeds_, step->feeds);
   if (status.ok()) status = Enter(&step->cancellation);
-  if (!status.ok()) return step->done(std::move(status));
+  // Taken out before it is called, here as below: it may hold the step itself.
+  if (!status.ok()) return std::exchange(step->done, nullptr)(std::move(status));
   step->deadline_ = StartDeadline(step->options, &step->cancellation);
   const auto finish = [this, step](Status result) {
     if (step->deadline_ != 0) timer_.Remove(step->deadline_);

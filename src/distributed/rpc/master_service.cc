@@ -35,6 +35,8 @@ using RequestMethod = void (RawService::*)(grpc::ServerContext*, ByteBuffer*,
 // Larger requests are read on another thread.
 constexpr size_t kSmallRequest = 64 << 10;
 
+constexpr std::chrono::seconds kDeadlineSlack{1};
+
 Status CancelledByClient() {
   return absl::CancelledError("the client cancelled the call, its deadline passed, or it is gone");
 }
@@ -139,8 +141,9 @@ class Call {
   void Over(bool) {
     if (grpc_.IsCancelled()) {
       Cancel(CancelledByClient());
-      // A client whose deadline has passed goes on; one whose call broke off before is gone.
-      client_is_gone_ = grpc_.deadline() > std::chrono::system_clock::now();
+      // A client whose deadline has passed goes on; one whose call broke off before is gone. At the
+      // client it may pass a little earlier than here.
+      client_is_gone_ = grpc_.deadline() > std::chrono::system_clock::now() + kDeadlineSlack;
     }
     OneEventLess();
   }
