@@ -416,6 +416,27 @@ TEST_F(Hostile, APartialRunThatWaitsForNothingEnds) {
   EXPECT_TRUE(client_.CloseSession(*session).ok());
 }
 
+TEST_F(Hostile, FeedsThatDoNotFitAreFreed) {
+  const StatusOr<std::string> session = client_.CreateSession(
+      GraphOf(NodeText("x", "Placeholder", {}, Attr("dtype", "type: DT_FLOAT")) +
+              NodeText("y", "Neg", {"x"}, Attr("T", "type: DT_FLOAT"))));
+  ASSERT_TRUE(session.ok()) << session.status();
+  tensorflow::RunStepRequest request;
+  request.set_session_handle(*session);
+  request.add_fetch("y:0");
+  auto* feed = request.add_feed();
+  feed->set_name("x:0");
+  feed->mutable_tensor()->set_dtype(tensorflow::DT_INT32);  // y takes floats
+  feed->mutable_tensor()->mutable_tensor_shape()->add_dim()->set_size(1 << 18);
+  feed->mutable_tensor()->set_tensor_content(std::string(4 << 18, 'a'));
+  const int64_t before = server_.bytes_in_use();
+  for (int i = 0; i < 3; ++i) {
+    tensorflow::RunStepResponse reply;
+    EXPECT_EQ(client_.Master("RunStep", request, &reply).code(), StatusCode::kInvalidArgument);
+  }
+  EXPECT_TRUE(Eventually([&] { return server_.bytes_in_use() <= before; }));
+}
+
 TEST_F(Hostile, NamesThatAreNotUtf8) {
   for (const std::string& name :
        {std::string("\xff\xfe\x80"), std::string("a\0b", 3), std::string("\xc3")}) {
