@@ -115,6 +115,7 @@ class Call {
   virtual std::unique_ptr<Call> Another() const = 0;
 
   void Answer(const Status& status) {
+    std::lock_guard lock(answering_);
     if (status.ok()) return writer_.Finish(response_, grpc::Status::OK, &sent_);
     writer_.FinishWithError(ToGrpcStatus(status), &sent_);
   }
@@ -149,6 +150,7 @@ class Call {
   }
   void OneEventLess() {
     if (--events_ > 0) return;
+    { std::lock_guard wait_for_answer(answering_); }
     if (client_is_gone_ && !session().empty()) {
       context_.threads->Start(
           [master = context_.master, handle = session()] { master->Abandon(handle); });
@@ -160,6 +162,7 @@ class Call {
 
   grpc::ServerContext grpc_;
   grpc::ServerAsyncResponseWriter<ByteBuffer> writer_{&grpc_};
+  std::mutex answering_;  // held while gRPC takes the answer, so that the call outlives that
   Event arrived_{this, &Call::Arrived}, sent_{this, &Call::Sent}, over_{this, &Call::Over};
   int events_ = 2;  // still to come once it arrived
   bool client_is_gone_ = false;
