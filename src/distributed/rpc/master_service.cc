@@ -1,6 +1,5 @@
 #include "distributed/rpc/master_service.h"
 
-#include <atomic>
 #include <condition_variable>
 #include <google/protobuf/io/coded_stream.h>
 #include <grpcpp/grpcpp.h>
