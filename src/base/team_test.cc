@@ -54,6 +54,40 @@ TEST(Team, ManyCallersAtOnce) {
   EXPECT_EQ(sum, 8 * 200 * 1000);
 }
 
+TEST(ParallelFor, CoversEveryItemOnceWhoeverTakesIt) {
+  for (const int threads : {1, 2, 3, 8, 100}) {
+    SetKernelThreads(threads);
+    for (const int64_t n : {0, 1, 2, 7, 64, 1000, 4097}) {
+      for (const int64_t grain : {0, 1, 3, 500, 5000}) {
+        std::vector<std::atomic<int>> taken(static_cast<size_t>(n));
+        std::vector<std::atomic<bool>> busy(static_cast<size_t>(threads));
+        ParallelForWithThread(n, grain, [&](int thread, int64_t begin, int64_t end) {
+          ASSERT_LT(begin, end);
+          EXPECT_FALSE(busy.at(static_cast<size_t>(thread)).exchange(true));
+          for (int64_t i = begin; i < end; ++i) ++taken[static_cast<size_t>(i)];
+          busy[static_cast<size_t>(thread)] = false;
+        });
+        for (const std::atomic<int>& times : taken) ASSERT_EQ(times, 1);
+      }
+    }
+  }
+}
+
+// A thread that is held up must not hold up the loop: the others take what is left of its part.
+TEST(ParallelFor, OthersHelpAThreadThatIsSlow) {
+  SetKernelThreads(2);
+  std::atomic<int64_t> others{0};
+  ParallelForWithThread(1000, 1, [&](int thread, int64_t begin, int64_t end) {
+    if (thread == 0) {
+      // Goes on when all is done but what it holds.
+      while (others + (end - begin) < 1000) std::this_thread::yield();
+    } else {
+      others += end - begin;
+    }
+  });
+  EXPECT_GE(others, 500);
+}
+
 TEST(Team, BarriersOrderWhatComesBeforeAndAfter) {
   constexpr int kThreads = 4, kRounds = 300;
   std::vector<int> values(kThreads, 0);

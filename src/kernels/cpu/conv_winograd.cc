@@ -3,6 +3,7 @@
 // between stays in the caches of one core. Tensors have their channels in blocks of 16; filters are
 // row-major.
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -25,6 +26,21 @@ size_t FloatBytes(int64_t n) { return Aligned(static_cast<size_t>(n) * sizeof(fl
 constexpr int64_t kTilesOfOne = 16, kTilesOfTwo = 8;
 constexpr int64_t kSecondLevelBytes = 1 << 20;  // what we count on of the second-level cache
 
+// How gradients by the filter add up their products. Either way the order of the additions, and so
+// the result, is the same in every run with as many threads.
+enum class FilterSums {
+  // Every part of the tiles has sums of its own, which stay in the second-level cache.
+  kOfParts,
+  // The sums are too many for that: all threads transform tiles, then each multiplies all of them
+  // for some of the sums.
+  kTogether,
+};
+// The parts of one thread, as shares of its tiles: the small ones even out what a core loses while
+// something else disturbs it.
+constexpr int64_t kPartShares[] = {4, 2, 2};
+constexpr int64_t kPartsOfThread = std::size(kPartShares), kShares = 8;
+constexpr int64_t kStageBytes = 32 << 20;  // of transformed tiles that wait to be multiplied
+
 // A convolution as the loops see it, whichever the pass: backward input is a convolution of the
 // gradient with the filter turned around.
 struct TilePlan {
@@ -34,17 +50,27 @@ struct TilePlan {
   int64_t tiles_y, tiles_x;
   int64_t lanes;        // blocks of output channels that are multiplied at once, 1 or 2
   int64_t block_tiles;  // tiles whose transforms are kept at once
-  int64_t parts;        // threads
+  int64_t threads;
+  FilterSums filter_sums = FilterSums::kOfParts;
 
   int64_t tiles() const { return batch * tiles_y * tiles_x; }
   int64_t blocks() const { return (tiles() + block_tiles - 1) / block_tiles; }
   int64_t groups() const { return out_blocks / lanes; }
   int64_t in_channels() const { return in_blocks * kVec; }
   int64_t out_channels() const { return out_blocks * kVec; }
+  int64_t parts() const { return threads * kPartsOfThread; }
+  // Where the share of `part` in so many tiles or blocks begins; the last ends where part parts()
+  // would begin.
+  int64_t PartBegin(int64_t part, int64_t of) const {
+    int64_t shares = part / kPartsOfThread * kShares;
+    for (int64_t i = 0; i < part % kPartsOfThread; ++i) shares += kPartShares[i];
+    return of * shares / (threads * kShares);
+  }
   int64_t filter_floats() const { return kElements * in_channels() * out_channels(); }
   // Transformed tiles: [element][channel block][tile][16].
+  int64_t element_step(int64_t channel_blocks) const { return channel_blocks * block_tiles * kVec; }
   int64_t tile_floats(int64_t channel_blocks) const {
-    return kElements * channel_blocks * block_tiles * kVec;
+    return kElements * element_step(channel_blocks);
   }
   int64_t tiles_at_once() const { return lanes == 2 ? kTilesOfTwo : kTilesOfOne; }
 };
@@ -65,19 +91,26 @@ TilePlan MakePlan(const ConvGeometry& g, ConvPass pass, int outputs, int threads
   p.tiles_y = (p.out_height + outputs - 1) / outputs;
   p.tiles_x = (p.out_width + outputs - 1) / outputs;
   p.lanes = p.out_blocks % 2 == 0 ? 2 : 1;
-  p.parts = std::max(1, threads);
+  p.threads = std::max(1, threads);
   p.block_tiles = p.tiles_at_once();
-  const auto fitting = [&](int64_t channels, int64_t most) {
-    const int64_t tile_bytes = kElements * channels * static_cast<int64_t>(sizeof(float));
-    const int64_t fit = kSecondLevelBytes * 3 / 4 / tile_bytes;
-    return std::clamp(fit / p.block_tiles, int64_t{1}, most / p.block_tiles) * p.block_tiles;
+  const auto fitting = [&](int64_t bytes, int64_t channels, int64_t most) {
+    const int64_t fit = bytes / (kElements * channels * static_cast<int64_t>(sizeof(float)));
+    return std::clamp(fit / p.block_tiles, int64_t{1}, std::max<int64_t>(1, most / p.block_tiles)) *
+           p.block_tiles;
   };
+  constexpr int64_t kCachedTiles = kSecondLevelBytes * 3 / 4;
+  const auto filter_bytes = static_cast<int64_t>(FloatBytes(p.filter_floats()));
+  const bool large_filter = filter_bytes > kSecondLevelBytes;
   if (pass == ConvPass::kBackwardFilter) {
     // Every block reads and writes all sums once: the more tiles, the better.
-    p.block_tiles = fitting(p.in_channels() + p.out_channels(), 112);
-  } else if (FloatBytes(p.filter_floats()) > static_cast<size_t>(kSecondLevelBytes)) {
+    const int64_t channels = p.in_channels() + p.out_channels();
+    const bool together = large_filter || filter_bytes * p.parts() > kStageBytes;
+    p.filter_sums = together ? FilterSums::kTogether : FilterSums::kOfParts;
+    p.block_tiles = together ? fitting(kStageBytes, channels, p.tiles() + p.block_tiles - 1)
+                             : fitting(kCachedTiles, channels, 112);
+  } else if (large_filter) {
     // The filter comes from far away: make it worth the way.
-    p.block_tiles = fitting(p.in_channels(), 64);
+    p.block_tiles = fitting(kCachedTiles, p.in_channels(), 64);
   }
   return p;
 }
@@ -138,15 +171,22 @@ struct TiledTensor {
   int64_t pad_top, pad_left;      // how far the first tile begins outside
 };
 
-// Transforms `count` tiles from `first` on into [element][channel block][tile][16]. The places of
-// missing tiles become zeros. Adds up what it reads in sums[channel], unless that is null.
+// Tiles of a block, which itself begins with tile `block` of all.
+struct TileRange {
+  int64_t block, begin, end;
+};
+
+// Transforms a range of a block's tiles into [element][channel block][tile][16]. The places of
+// tiles that do not exist become zeros. Adds up what it reads in sums[channel], unless that is
+// null.
 template <typename Step, int outputs>
-void TransformTiles(const TilePlan& p, const TiledTensor& tensor, int64_t first, int64_t count,
+void TransformTiles(const TilePlan& p, const TiledTensor& tensor, const TileRange& range,
                     float* out, float* sums) {
-  const int64_t step = tensor.blocks * p.block_tiles * kVec;  // from element to element
+  const int64_t step = p.element_step(tensor.blocks);
   const int64_t plane = tensor.height * tensor.width * kVec;
-  for (int64_t t = 0; t < count; ++t) {
-    const TilePlace at = PlaceOf<outputs>(p, first + t);
+  const int64_t end = std::min(range.end, p.tiles() - range.block);
+  for (int64_t t = range.begin; t < end; ++t) {
+    const TilePlace at = PlaceOf<outputs>(p, range.block + t);
     for (int64_t b = 0; b < tensor.blocks; ++b) {
       const Vec sum =
           TransformTile<Step>(tensor.data + (at.image * tensor.blocks + b) * plane, tensor.height,
@@ -155,7 +195,7 @@ void TransformTiles(const TilePlan& p, const TiledTensor& tensor, int64_t first,
       if (sums != nullptr) Store(sums + b * kVec, Load(sums + b * kVec) + sum);
     }
   }
-  for (int64_t t = count; t < p.block_tiles; ++t) {
+  for (int64_t t = std::max(end, range.begin); t < range.end; ++t) {
     for (int64_t b = 0; b < tensor.blocks; ++b) {
       for (int e = 0; e < kElements; ++e)
         Store(out + e * step + (b * p.block_tiles + t) * kVec, Vec{});
@@ -190,17 +230,19 @@ void Multiply(const float* tiles, int64_t in_blocks, int64_t block_tiles, const 
   }
 }
 
-// sums[channel][lanes * 16] += sum over tiles of inputs[tile][channel] times grads[k][tile][16],
-// for `count` channels of one block.
+// sums[channel][lanes * 16] = (fresh ? 0 : sums) + sum over `tiles` tiles of inputs[tile][channel]
+// times grads[k][tile][16], for `count` channels of one block.
 template <int count, int lanes>
-void MultiplyGradient(const float* inputs, const float* grads, int64_t block_tiles, float* sums) {
+void MultiplyGradient(const float* inputs, const float* grads, int64_t block_tiles, int64_t tiles,
+                      bool fresh, float* sums) {
   Vec total[static_cast<size_t>(count)][static_cast<size_t>(lanes)];
 #pragma GCC unroll 16
   for (int c = 0; c < count; ++c) {
 #pragma GCC unroll 2
-    for (int k = 0; k < lanes; ++k) total[c][k] = Load(sums + (c * lanes + k) * kVec);
+    for (int k = 0; k < lanes; ++k)
+      total[c][k] = fresh ? Vec{} : Load(sums + (c * lanes + k) * kVec);
   }
-  for (int64_t t = 0; t < block_tiles; ++t) {
+  for (int64_t t = 0; t < tiles; ++t) {
     Vec g[static_cast<size_t>(lanes)];
 #pragma GCC unroll 2
     for (int k = 0; k < lanes; ++k) g[k] = Load(grads + (k * block_tiles + t) * kVec);
@@ -251,9 +293,12 @@ class WinogradConv final : public ConvAlgorithm {
                          ? 0
                          : FloatBytes(kElements * plan_.tiles_at_once() * plan_.lanes * kVec);
     bias_bytes_ = by_filter ? FloatBytes(plan_.out_channels()) : 0;
-    const auto parts = static_cast<size_t>(plan_.parts);
-    scratch_bytes_ = (by_filter ? parts * filter_bytes_ : filter_bytes_) + turned_bytes_ +
-                     parts * (tile_bytes_ + product_bytes_ + bias_bytes_);
+    const bool in_parts = by_filter && plan_.filter_sums == FilterSums::kOfParts;
+    const auto parts = static_cast<size_t>(plan_.parts());
+    filters_ = in_parts ? parts : 1;
+    const auto memories = by_filter && !in_parts ? 1 : static_cast<size_t>(plan_.threads);
+    scratch_bytes_ = filters_ * filter_bytes_ + turned_bytes_ + parts * bias_bytes_ +
+                     memories * (tile_bytes_ + product_bytes_);
   }
 
   Status Run(const Buffers& b) override {
@@ -278,36 +323,22 @@ class WinogradConv final : public ConvAlgorithm {
   }
 
  private:
-  // One thread's part of the memory.
-  struct PartMemory {
+  // What one thread works on.
+  struct ThreadMemory {
     float* tiles;     // transformed inputs
     float* products;  // or transformed gradients
   };
 
-  PartMemory MemoryOf(char* scratch, int64_t part) const {
-    char* const mine = scratch + static_cast<size_t>(part) * (tile_bytes_ + product_bytes_);
+  ThreadMemory MemoryOf(char* scratch, int thread) const {
+    char* const mine = scratch + static_cast<size_t>(thread) * (tile_bytes_ + product_bytes_);
     return {reinterpret_cast<float*>(mine),
             reinterpret_cast<float*>(in_place_ ? mine : mine + tile_bytes_)};
   }
 
-  // Calls body(part, first tile, tiles) for every block.
-  template <typename Body>
-  void ForEachBlock(const Body& body) const {
-    ParallelFor(plan_.parts, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t part = begin; part < end; ++part) {
-        const int64_t last = plan_.blocks() * (part + 1) / plan_.parts;
-        for (int64_t block = plan_.blocks() * part / plan_.parts; block < last; ++block) {
-          const int64_t first = block * plan_.block_tiles;
-          body(part, first, std::min(plan_.block_tiles, plan_.tiles() - first));
-        }
-      }
-    });
-  }
-
-  void TransformInput(const float* input, int64_t first, int64_t count, float* tiles) const {
+  void TransformInput(const float* input, const TileRange& range, float* tiles) const {
     const TiledTensor tensor{input,          plan_.in_blocks, plan_.in_height,
                              plan_.in_width, plan_.pad_top,   plan_.pad_left};
-    TransformTiles<winograd::Input, outputs>(plan_, tensor, first, count, tiles, nullptr);
+    TransformTiles<winograd::Input, outputs>(plan_, tensor, range, tiles, nullptr);
   }
 
   // The filter of backward input: taps in reverse order, channels exchanged.
@@ -345,34 +376,42 @@ class WinogradConv final : public ConvAlgorithm {
 
   void Convolve(const float* input, const float* filter, const float* bias, char* scratch,
                 float* output) const {
-    ForEachBlock([&](int64_t part, int64_t first, int64_t count) {
-      const PartMemory memory = MemoryOf(scratch, part);
-      TransformInput(input, first, count, memory.tiles);
-      for (int64_t group = 0; group < plan_.groups(); ++group) {
-        for (int64_t t = 0; t < count; t += plan_.tiles_at_once()) {
-          plan_.lanes == 2 ? MultiplyGroup<kTilesOfTwo, 2>(memory, filter, group, t)
-                           : MultiplyGroup<kTilesOfOne, 1>(memory, filter, group, t);
-          StoreTiles(memory.products, first + t, std::min(plan_.tiles_at_once(), count - t), group,
-                     bias, output);
-        }
-      }
+    ParallelForWithThread(plan_.blocks(), 1, [&](int thread, int64_t begin, int64_t end) {
+      const ThreadMemory memory = MemoryOf(scratch, thread);
+      for (int64_t block = begin; block < end; ++block)
+        ConvolveBlock(input, filter, bias, block * plan_.block_tiles, memory, output);
     });
+  }
+
+  // The tiles from `first` on.
+  void ConvolveBlock(const float* input, const float* filter, const float* bias, int64_t first,
+                     const ThreadMemory& memory, float* output) const {
+    TransformInput(input, {first, 0, plan_.block_tiles}, memory.tiles);
+    const int64_t count = std::min(plan_.block_tiles, plan_.tiles() - first);
+    for (int64_t group = 0; group < plan_.groups(); ++group) {
+      for (int64_t t = 0; t < count; t += plan_.tiles_at_once()) {
+        plan_.lanes == 2 ? MultiplyGroup<kTilesOfTwo, 2>(memory, filter, group, t)
+                         : MultiplyGroup<kTilesOfOne, 1>(memory, filter, group, t);
+        StoreTiles(memory.products, first + t, std::min(plan_.tiles_at_once(), count - t), group,
+                   bias, output);
+      }
+    }
   }
 
   // products[element][tile][lanes * 16] of one group of output blocks, for the tiles from `t` on.
   template <int at_once, int lanes>
-  void MultiplyGroup(const PartMemory& memory, const float* filter, int64_t group,
+  void MultiplyGroup(const ThreadMemory& memory, const float* filter, int64_t group,
                      int64_t t) const {
     const int64_t ins = plan_.in_channels();
     for (int e = 0; e < kElements; ++e) {
-      const float* tiles = memory.tiles + (e * plan_.in_blocks * plan_.block_tiles + t) * kVec;
+      const float* tiles = memory.tiles + e * plan_.element_step(plan_.in_blocks) + t * kVec;
       const float* weights = filter + e * ins * plan_.out_channels() + group * ins * lanes * kVec;
       Multiply<at_once, lanes>(tiles, plan_.in_blocks, plan_.block_tiles, weights,
                                memory.products + e * product_step());
     }
   }
   int64_t product_step() const {
-    return in_place_ ? plan_.in_blocks * plan_.block_tiles * kVec
+    return in_place_ ? plan_.element_step(plan_.in_blocks)
                      : plan_.tiles_at_once() * plan_.lanes * kVec;
   }
 
@@ -412,60 +451,94 @@ class WinogradConv final : public ConvAlgorithm {
   }
 
   void BackwardFilter(const Buffers& b, char* scratch) const {
-    const auto parts = static_cast<size_t>(plan_.parts);
-    auto* const sums = reinterpret_cast<float*>(scratch);  // [part][filter]
-    auto* const bias_sums = reinterpret_cast<float*>(scratch + parts * filter_bytes_);
-    char* const rest = scratch + parts * (filter_bytes_ + bias_bytes_);
-    const auto filter_step = static_cast<int64_t>(filter_bytes_ / sizeof(float));
-    const auto bias_step = static_cast<int64_t>(bias_bytes_ / sizeof(float));
-    ParallelFor(plan_.parts, 1, [&](int64_t begin, int64_t end) {
-      std::fill(sums + begin * filter_step, sums + end * filter_step, 0.0f);
-      std::fill(bias_sums + begin * bias_step, bias_sums + end * bias_step, 0.0f);
-    });
-    ForEachBlock([&](int64_t part, int64_t first, int64_t count) {
-      const PartMemory memory = MemoryOf(rest, part);
-      TransformInput(static_cast<const float*>(b.input), first, count, memory.tiles);
-      const TiledTensor grad{static_cast<const float*>(b.output),
-                             plan_.out_blocks,
-                             plan_.out_height,
-                             plan_.out_width,
-                             0,
-                             0};
-      TransformTiles<winograd::OutputGradient<outputs>, outputs>(
-          plan_, grad, first, count, memory.products,
-          has_bias_ ? bias_sums + part * bias_step : nullptr);
-      plan_.lanes == 2 ? AddProducts<8, 2>(memory, sums + part * filter_step)
-                       : AddProducts<16, 1>(memory, sums + part * filter_step);
-    });
-    StoreFilterGradient(sums, filter_step, static_cast<float*>(b.filter));
+    auto* const sums = reinterpret_cast<float*>(scratch);  // [filters_][filter]
+    auto* const bias_sums = reinterpret_cast<float*>(scratch + filters_ * filter_bytes_);  // [part]
+    const int64_t bias_step = static_cast<int64_t>(bias_bytes_ / sizeof(float));
+    std::fill_n(bias_sums, plan_.parts() * bias_step, 0.0f);
+    char* const rest = reinterpret_cast<char*>(bias_sums + plan_.parts() * bias_step);
+    const auto transform = [&](const TileRange& range, int64_t part, const ThreadMemory& memory) {
+      TransformInput(static_cast<const float*>(b.input), range, memory.tiles);
+      TransformGradient(static_cast<const float*>(b.output), range, memory.products,
+                        has_bias_ ? bias_sums + part * bias_step : nullptr);
+    };
+    plan_.filter_sums == FilterSums::kOfParts ? AddUpInParts(transform, rest, sums)
+                                              : AddUpTogether(transform, rest, sums);
+    StoreFilterGradient(sums, static_cast<float*>(b.filter));
     if (!has_bias_) return;
     auto* const bias = static_cast<float*>(b.bias);
     std::copy_n(bias_sums, plan_.out_channels(), bias);
-    for (int64_t part = 1; part < plan_.parts; ++part) {
+    for (int64_t part = 1; part < plan_.parts(); ++part) {
       for (int64_t k = 0; k < plan_.out_channels(); ++k) bias[k] += bias_sums[part * bias_step + k];
     }
   }
 
-  template <int at_once, int lanes>
-  void AddProducts(const PartMemory& memory, float* sums) const {
-    const int64_t in_step = plan_.in_blocks * plan_.block_tiles * kVec;
-    const int64_t out_step = plan_.out_blocks * plan_.block_tiles * kVec;
-    for (int e = 0; e < kElements; ++e) {
-      float* const element = sums + e * plan_.in_channels() * plan_.out_channels();
-      for (int64_t k = 0; k < plan_.out_blocks; k += lanes) {
-        const float* grads = memory.products + e * out_step + k * plan_.block_tiles * kVec;
-        for (int64_t c = 0; c < plan_.in_channels(); c += at_once) {
-          const float* inputs =
-              memory.tiles + e * in_step + c / kVec * plan_.block_tiles * kVec + c % kVec;
-          MultiplyGradient<at_once, lanes>(inputs, grads, plan_.block_tiles,
-                                           element + FilterOffset(plan_, c, k));
+  void TransformGradient(const float* gradient, const TileRange& range, float* tiles,
+                         float* bias_sums) const {
+    const TiledTensor tensor{gradient, plan_.out_blocks, plan_.out_height, plan_.out_width, 0, 0};
+    TransformTiles<winograd::OutputGradient<outputs>, outputs>(plan_, tensor, range, tiles,
+                                                               bias_sums);
+  }
+
+  // Both call transform(range, part, memory) for every range of tiles.
+  template <typename Transform>
+  void AddUpInParts(const Transform& transform, char* scratch, float* sums) const {
+    ParallelForWithThread(plan_.parts(), 1, [&](int thread, int64_t begin, int64_t end) {
+      const ThreadMemory memory = MemoryOf(scratch, thread);
+      for (int64_t part = begin; part < end; ++part) {
+        float* const mine = sums + part * filter_step();
+        const int64_t first = plan_.PartBegin(part, plan_.blocks());
+        const int64_t last = plan_.PartBegin(part + 1, plan_.blocks());
+        if (first == last) std::fill_n(mine, plan_.filter_floats(), 0.0f);
+        for (int64_t block = first; block < last; ++block) {
+          transform({block * plan_.block_tiles, 0, plan_.block_tiles}, part, memory);
+          for (int e = 0; e < kElements; ++e) {
+            for (int64_t group = 0; group < plan_.groups(); ++group)
+              AddProducts(memory, e, group, plan_.block_tiles, block == first, mine);
+          }
         }
       }
+    });
+  }
+
+  template <typename Transform>
+  void AddUpTogether(const Transform& transform, char* scratch, float* sums) const {
+    const ThreadMemory memory = MemoryOf(scratch, 0);
+    for (int64_t first = 0; first < plan_.tiles(); first += plan_.block_tiles) {
+      const int64_t count = std::min(plan_.block_tiles, plan_.tiles() - first);
+      ParallelFor(plan_.parts(), 1, [&](int64_t begin, int64_t end) {
+        for (int64_t part = begin; part < end; ++part)
+          transform({first, plan_.PartBegin(part, count), plan_.PartBegin(part + 1, count)}, part,
+                    memory);
+      });
+      ParallelFor(kElements * plan_.groups(), 1, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i)
+          AddProducts(memory, i / plan_.groups(), i % plan_.groups(), count, first == 0, sums);
+      });
     }
   }
 
-  // Gᵀ m G of the threads' sums together.
-  void StoreFilterGradient(const float* sums, int64_t part_step, float* filter) const {
+  // The products of one element and one group of output blocks.
+  void AddProducts(const ThreadMemory& memory, int64_t element, int64_t group, int64_t tiles,
+                   bool fresh, float* sums) const {
+    plan_.lanes == 2 ? AddProducts<8, 2>(memory, element, group, tiles, fresh, sums)
+                     : AddProducts<16, 1>(memory, element, group, tiles, fresh, sums);
+  }
+  template <int at_once, int lanes>
+  void AddProducts(const ThreadMemory& memory, int64_t element, int64_t group, int64_t tiles,
+                   bool fresh, float* sums) const {
+    const float* const inputs = memory.tiles + element * plan_.element_step(plan_.in_blocks);
+    const float* const grads = memory.products + element * plan_.element_step(plan_.out_blocks) +
+                               group * lanes * plan_.block_tiles * kVec;
+    float* const to = sums + element * plan_.in_channels() * plan_.out_channels();
+    for (int64_t c = 0; c < plan_.in_channels(); c += at_once)
+      MultiplyGradient<at_once, lanes>(inputs + c / kVec * plan_.block_tiles * kVec + c % kVec,
+                                       grads, plan_.block_tiles, tiles, fresh,
+                                       to + FilterOffset(plan_, c, group * lanes));
+  }
+  int64_t filter_step() const { return static_cast<int64_t>(filter_bytes_ / sizeof(float)); }
+
+  // Gᵀ m G of all sums together.
+  void StoreFilterGradient(const float* sums, float* filter) const {
     const int64_t ins = plan_.in_channels(), outs = plan_.out_channels();
     ParallelFor(ins, 1 + 1024 / outs, [&](int64_t begin, int64_t end) {
       for (int64_t c = begin; c < end; ++c) {
@@ -476,8 +549,8 @@ class WinogradConv final : public ConvAlgorithm {
               [&](int i, int j) {
                 const float* element = from + (i * kTile + j) * ins * outs;
                 Vec sum = Load(element);
-                for (int64_t part = 1; part < plan_.parts; ++part)
-                  sum += Load(element + part * part_step);
+                for (size_t i = 1; i < filters_; ++i)
+                  sum += Load(element + static_cast<int64_t>(i) * filter_step());
                 return sum;
               },
               [&](int i, int j, const Vec& v) { Store(to + (i * kTaps + j) * ins * outs, v); });
@@ -490,6 +563,7 @@ class WinogradConv final : public ConvAlgorithm {
   const bool has_bias_, has_relu_;
   const TilePlan plan_;
   bool in_place_;
+  size_t filters_;  // 1, or the sums of how many parts
   size_t filter_bytes_, turned_bytes_, tile_bytes_, product_bytes_, bias_bytes_;
 };
 
