@@ -4,8 +4,10 @@
 #include <array>
 #include <atomic>
 #include <bit>
+#include <cstdint>
 #include <cstdlib>
 #include <mutex>
+#include <sys/mman.h>
 #include <vector>
 
 #include "tensor/shared_allocator.h"
@@ -18,6 +20,46 @@ void* AlignedAllocate(size_t bytes) {
       (std::max<size_t>(bytes, 1) + kTensorAlignment - 1) & ~(kTensorAlignment - 1);
   if (rounded < bytes) return nullptr;
   return std::aligned_alloc(kTensorAlignment, rounded);
+}
+
+// Large blocks are whole huge pages where the system has any (transparent huge pages, on request):
+// the loops of convolutions walk dozens of rows at once, and the processor can look up the place of
+// only so many small pages. AddressSanitizer watches over the C library's blocks alone.
+#if defined(__SANITIZE_ADDRESS__)
+constexpr size_t kHugePage = 0;
+#else
+constexpr size_t kHugePage = size_t{2} << 20;
+#endif
+
+bool IsLarge(size_t bytes) { return kHugePage != 0 && bytes >= kHugePage; }
+
+size_t RoundedToPages(size_t bytes) {
+  constexpr size_t kPage = 4096;
+  return (bytes + kPage - 1) & ~(kPage - 1);
+}
+
+void* MapHugePages(size_t bytes) {
+  const size_t wanted = RoundedToPages(bytes), mapped = wanted + kHugePage;
+  if (mapped < bytes) return nullptr;
+  void* const start =
+      mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (start == MAP_FAILED) return nullptr;
+  // Keep what begins where a huge page does.
+  char* const first = static_cast<char*>(start);
+  const size_t before = (kHugePage - reinterpret_cast<uintptr_t>(first) % kHugePage) % kHugePage;
+  if (before > 0) munmap(first, before);
+  if (before < kHugePage) munmap(first + before + wanted, kHugePage - before);
+  madvise(first + before, wanted, MADV_HUGEPAGE);  // else small ones do
+  return first + before;
+}
+
+// A block for the pool, and its way back.
+void* AllocateBlock(size_t bytes) {
+  return IsLarge(bytes) ? MapHugePages(bytes) : AlignedAllocate(bytes);
+}
+void FreeBlock(void* block, size_t bytes) {
+  if (block == nullptr) return;
+  IsLarge(bytes) ? static_cast<void>(munmap(block, RoundedToPages(bytes))) : std::free(block);
 }
 
 class PlainAllocator final : public Allocator {
@@ -78,7 +120,7 @@ class PoolAllocator final : public SharedAllocator {
           stats_.bytes_in_use + stats_.bytes_pooled > options_.limit_bytes)
         DropPool();
     }
-    void* memory = AlignedAllocate(static_cast<size_t>(class_bytes));
+    void* memory = AllocateBlock(static_cast<size_t>(class_bytes));
     if (memory == nullptr) {
       std::lock_guard lock(mutex_);
       stats_.bytes_in_use -= class_bytes;
@@ -103,7 +145,7 @@ class PoolAllocator final : public SharedAllocator {
       }
       last = retired_ && outstanding_ == 0;
     }
-    std::free(memory);
+    FreeBlock(memory, static_cast<size_t>(class_bytes));
     if (last) delete this;
   }
 
@@ -159,9 +201,9 @@ class PoolAllocator final : public SharedAllocator {
   }
 
   void DropPool() {
-    for (auto& blocks : free_) {
-      for (void* memory : blocks) std::free(memory);
-      blocks.clear();
+    for (size_t c = 0; c < free_.size(); ++c) {
+      for (void* memory : free_[c]) FreeBlock(memory, ClassBytes(static_cast<int>(c)));
+      free_[c].clear();
     }
     stats_.bytes_pooled = 0;
   }

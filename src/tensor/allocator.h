@@ -36,9 +36,9 @@ struct PoolAllocatorOptions {
   int64_t pool_bytes = 1ll << 30;  // most bytes held back for reuse
 };
 
-// Keeps freed blocks by size class and hands them out again, so that a steady step asks the C
-// library for nothing. Memory may outlive the shared_ptr: the pool lives on until the last block
-// has come back.
+// Keeps freed blocks by size class and hands them out again, so that a steady step asks the system
+// for nothing. Large blocks are made of huge pages where there are any. Memory may outlive the
+// shared_ptr: the pool lives on until the last block has come back.
 std::shared_ptr<Allocator> MakePoolAllocator(const PoolAllocatorOptions& options = {});
 
 }  // namespace carillon
