@@ -128,7 +128,8 @@ StatusOr<std::unique_ptr<Executable>> Executable::Make(const NodeGraph& graph,
   dump.Write("prune", *work);
   CARILLON_RETURN_IF_ERROR(ExpandFunctions(work.get()));
   dump.Write("expand-functions", *work);
-  CARILLON_RETURN_IF_ERROR(PlaceOn(*work, *device, options.allow_soft_placement));
+  CARILLON_RETURN_IF_ERROR(Place(work.get(), {device->name},
+                                 {.allow_soft_placement = options.allow_soft_placement}));
   CARILLON_RETURN_IF_ERROR(ReadReferences(work.get()));
   CARILLON_RETURN_IF_ERROR(InferAllShapes(work.get()));
   dump.Write("infer-shapes", *work);

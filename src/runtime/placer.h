@@ -1,13 +1,23 @@
-// Checks that nodes can run where they ask to.
+// Decides on which device each node runs.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "graph/node_graph.h"
-#include "runtime/device.h"
 
 namespace carillon {
 
-// Every node's requested device must be (or leave open) that of `device`; with soft placement type
-// and index may differ. InvalidArgument names the node, what it asks for and what there is.
-Status PlaceOn(const NodeGraph& graph, const Device& device, bool allow_soft_placement);
+struct PlacerOptions {
+  bool allow_soft_placement = false;  // type and number of a device are wishes
+};
+
+// Sets the device of every node to one of `devices`, which are full names; the first is that of the
+// task whose session this is: what asks for nothing runs there. Nodes that share a variable or a
+// resource, or are colocated by name, run together. A node without inputs that asks for nothing
+// goes where its value is used; a fetch stays where its value is. InvalidArgument names the node,
+// what it asks for and what there is.
+Status Place(NodeGraph* graph, const std::vector<std::string>& devices,
+             const PlacerOptions& options);
 
 }  // namespace carillon

@@ -1,0 +1,115 @@
+#include "runtime/placer.h"
+
+#include <gtest/gtest.h>
+
+#include "carillon/carillon.h"
+
+namespace carillon {
+namespace {
+
+constexpr const char* kWorker0 = "/job:worker/replica:0/task:0/device:CPU:0";
+constexpr const char* kWorker1 = "/job:worker/replica:0/task:1/device:CPU:0";
+constexpr const char* kPs0 = "/job:ps/replica:0/task:0/device:CPU:0";
+constexpr const char* kPs1 = "/job:ps/replica:0/task:1/device:CPU:0";
+
+class PlacerTest : public testing::Test {
+ protected:
+  Status PlaceAll(const PlacerOptions& options = {}) {
+    return Place(&g_.nodes(), {kWorker1, kPs0, kPs1, kWorker0}, options);
+  }
+  Output Value(const char* device, float value = 1) {
+    const DeviceScope on(g_, device);
+    return Const(g_, value);
+  }
+
+  Graph g_;
+};
+
+TEST_F(PlacerTest, WhatAsksForNothingRunsInTheTaskOfTheSession) {
+  const Output sum = Const(g_, 1.0f) + Const(g_, 2.0f);
+  ASSERT_TRUE(PlaceAll().ok());
+  EXPECT_EQ(sum.op().device(), kWorker1);
+}
+
+TEST_F(PlacerTest, TakesTheFirstDeviceThatFits) {
+  const Output ps = Value("/job:ps"), task = Value("/job:ps/task:1"), own = Value("/job:worker"),
+               any = Value("/job:ps/task:*/device:CPU:*"),
+               other = Value("/task:0/job:worker/cpu:0");
+  ASSERT_TRUE(PlaceAll().ok());
+  EXPECT_EQ(ps.op().device(), kPs0);
+  EXPECT_EQ(task.op().device(), kPs1);
+  EXPECT_EQ(own.op().device(), kWorker1);
+  EXPECT_EQ(any.op().device(), kPs0);
+  EXPECT_EQ(other.op().device(), kWorker0);
+}
+
+TEST_F(PlacerTest, ValuesFromNowhereGoWhereTheyAreUsed) {
+  const Output here = Const(g_, 1.0f), there = Const(g_, 2.0f), both = Const(g_, 3.0f);
+  const Output mine = here + both;
+  Output theirs;
+  {
+    const DeviceScope on(g_, "/job:ps/task:1");
+    theirs = there * both;
+  }
+  ASSERT_TRUE(PlaceAll().ok());
+  EXPECT_EQ(here.op().device(), kWorker1);
+  EXPECT_EQ(there.op().device(), kPs1);
+  EXPECT_EQ(both.op().device(), kWorker1);
+  EXPECT_EQ(mine.op().device(), kWorker1);
+  EXPECT_EQ(theirs.op().device(), kPs1);
+}
+
+TEST_F(PlacerTest, UpdatesAreWhereTheirVariableIs) {
+  Output resource, reference;
+  {
+    const DeviceScope on(g_, "/job:ps/task:1");
+    resource = OpBuilder(g_, "VarHandleOp").Attr("dtype", kFloat).Attr("shape", PartialShape{});
+    reference = OpBuilder(g_, "VariableV2").Attr("dtype", kFloat).Attr("shape", PartialShape{});
+  }
+  const Output value = Const(g_, 1.0f);
+  const Operation assign = OpBuilder("AssignVariableOp").Arg(resource).Arg(value).Build();
+  const Operation add = OpBuilder("AssignAdd").Arg(reference).Arg(value).Build();
+  ASSERT_TRUE(PlaceAll().ok());
+  EXPECT_EQ(assign.device(), kPs1);
+  EXPECT_EQ(add.device(), kPs1);
+}
+
+TEST_F(PlacerTest, ColocatedNodesRunTogether) {
+  const Output at = Value("/job:ps/task:1");
+  Output with;
+  {
+    const ColocateWith scope(g_, at);
+    with = Neg(Const(g_, 1.0f));
+  }
+  with.node()->set_device("");  // as if it came without a device of its own
+  ASSERT_TRUE(PlaceAll().ok());
+  EXPECT_EQ(with.op().device(), kPs1);
+}
+
+TEST_F(PlacerTest, TasksThatDifferInAGroupAreAnErrorEvenWithSoftPlacement) {
+  const Output at = Value("/job:ps/task:1");
+  Output with;
+  {
+    const ColocateWith scope(g_, at);
+    with = Neg(Const(g_, 1.0f));
+  }
+  with.node()->set_device("/job:worker");
+  const Status status = PlaceAll({.allow_soft_placement = true});
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_NE(status.message().find("/job:worker"), std::string::npos) << status;
+  EXPECT_NE(status.message().find("/job:ps/task:1"), std::string::npos) << status;
+}
+
+TEST_F(PlacerTest, SoftPlacementFreesTypeAndNumberButNotTheTask) {
+  const Output gpu = Value("/job:ps/task:1/device:GPU:3");
+  EXPECT_EQ(PlaceAll().code(), absl::StatusCode::kInvalidArgument);
+  ASSERT_TRUE(PlaceAll({.allow_soft_placement = true}).ok());
+  EXPECT_EQ(gpu.op().device(), kPs1);
+  Value("/job:ps/task:7/device:GPU:0");
+  const Status status = PlaceAll({.allow_soft_placement = true});
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_NE(status.message().find(kPs0), std::string::npos) << "lists what there is: " << status;
+}
+
+}  // namespace
+}  // namespace carillon
