@@ -24,6 +24,12 @@ struct PlannedMemory {
   size_t bytes = 0;
 };
 
+// Where in the step's loops a kernel runs: null outside of all of them.
+struct LoopPosition {
+  const LoopPosition* outer = nullptr;
+  int64_t iteration = 0;
+};
+
 // Made by the executor. Not thread-safe; of async kernels it lives until done.
 class KernelContext {
  public:
@@ -37,6 +43,7 @@ class KernelContext {
     const bool* input_dies =
         nullptr;  // one for each input: this run is its last use; null: unknown
     void* scratch = nullptr;
+    const LoopPosition* position = nullptr;
     int num_inputs = 0;
     int num_outputs = 0;
   };
@@ -79,6 +86,7 @@ class KernelContext {
   Tensor Take(int i);
 
   const StepServices& services() const { return services_; }
+  const LoopPosition* position() const { return frame_.position; }
   // The resource behind a handle (or reference) input. InvalidArgument when it is of another kind.
   template <typename T>
   StatusOr<std::shared_ptr<T>> Resource(int i) const;

@@ -17,6 +17,8 @@ Kind KindOf(const Instruction& instruction) {
   if (instruction.kernel == nullptr)
     return node.op() == "ControlTrigger" ? Kind::kTrigger : Kind::kNothing;
   if (IsReorder(instruction)) return Kind::kKernel;
+  if (node.op() == "_Send") return Kind::kSend;
+  if (node.op() == "_Recv") return Kind::kReceive;
   if (instruction.kernel->traits().is_async) return Kind::kAsyncKernel;
   if (IsSwitch(node)) return Kind::kSwitch;
   if (IsMerge(node)) return Kind::kMerge;

@@ -17,6 +17,8 @@ struct DataflowPlan {
     kKernel,       // runs a kernel
     kAsyncKernel,  // starts one that reports back
     kNothing,      // only orders others
+    kSend,         // a kernel that runs even when its input is dead, and says so at the other end
+    kReceive,      // a kernel that waits, and is dead when what it gets is
     kTrigger,      // the same, and alive even when what it waits for is dead
     kForward,      // hands its input on
     kSwitch,

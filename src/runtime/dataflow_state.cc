@@ -74,6 +74,10 @@ Iteration* DataflowState::NewIteration(FrameRun* frame) {
   idle.pop_back();
   iteration->frame = frame;
   iteration->number = frame->started++;
+  const Iteration* outer = frame->parent;
+  const bool is_nested = outer != nullptr && outer->frame->id != 0;
+  iteration->position = {.outer = is_nested ? &outer->position : nullptr,
+                         .iteration = iteration->number};
   frame->iterations.push_back(iteration);
   return iteration;
 }

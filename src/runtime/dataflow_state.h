@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "carillon/tensor.h"
+#include "kernels/context.h"
 #include "runtime/dataflow_plan.h"
 #include "runtime/resource_store.h"
 
@@ -22,7 +23,8 @@ struct Iteration {
 
   FrameRun* frame = nullptr;
   int64_t number = 0;
-  int64_t busy = 0;  // nodes that are ready or running, and frames entered from here
+  LoopPosition position;  // unless the frame is 0
+  int64_t busy = 0;       // nodes that are ready or running, and frames entered from here
   std::vector<DataflowPlan::Waiting> waiting;
   std::vector<int32_t> uses;
   std::vector<Tensor> values;

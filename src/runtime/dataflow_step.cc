@@ -123,7 +123,8 @@ bool DataflowStep::Drain(bool wait) {
 }
 
 void DataflowStep::AddReady(const Ready& ready) {
-  const bool waits = plan_.nodes[Index(ready.node)].kind == Kind::kAsyncKernel;
+  const Kind kind = plan_.nodes[Index(ready.node)].kind;
+  const bool waits = kind == Kind::kAsyncKernel || kind == Kind::kReceive;
   (waits ? ready_to_wait_ : ready_).push_back(ready);
   ++ready.iteration->busy;
 }
@@ -192,7 +193,7 @@ void DataflowStep::Process(const Ready& ready) {
       if (!dead) RunNextIteration(iteration, ready.node);
       break;
     default:
-      if (dead) {
+      if (dead && node.kind != Kind::kSend) {
         ProcessDead(iteration, node);
         break;
       }
@@ -210,6 +211,7 @@ void DataflowStep::Process(const Ready& ready) {
         case Kind::kMerge:
           RunMerge(iteration, node);
           break;
+        case Kind::kReceive:
         case Kind::kAsyncKernel:
           StartKernel(iteration, ready.node);
           return;  // busy until it reports back
@@ -251,6 +253,7 @@ KernelContext::Frame DataflowStep::FrameFor(Iteration& iteration, const Node& no
           .planned = node.has_layouts ? planned->data() : nullptr,
           .input_dies = iteration.dies.get() + node.pointers,
           .scratch = scratch->mutable_raw_data(),
+          .position = iteration.frame->id == 0 ? nullptr : &iteration.position,
           .num_inputs = static_cast<int>(instruction.inputs.size()),
           .num_outputs = static_cast<int>(instruction.outputs.size())};
 }
@@ -313,11 +316,13 @@ void DataflowStep::AnnounceKernelOutputs(Iteration& iteration, const Node& node)
       if (!status.ok()) return FailNode(std::move(status), iteration, node);
     }
   }
+  bool alive = node.kind != Kind::kReceive;
   for (const int slot : node.instruction->outputs) {
     const Tensor& value = iteration.values[Index(plan_.values[Index(slot)].local)];
+    alive |= value.has_value();
     Announce(iteration, slot, value.has_value(), false);
   }
-  AnnounceControl(iteration, node, true);
+  AnnounceControl(iteration, node, alive);
 }
 
 void DataflowStep::RunSwitch(Iteration& iteration, const Node& node) {

@@ -11,7 +11,6 @@
 #include "runtime/placer.h"
 
 namespace carillon {
-namespace {
 
 // Writes the graph after each pass into a folder: 00-signature.txt, 01-prune.txt, 01-prune.dot, …
 class GraphDump {
@@ -42,6 +41,8 @@ class GraphDump {
   const std::string folder_;
   int number_ = 0;
 };
+
+namespace {
 
 // One line each: "feed x:0 [100,784]", "fetch loss:0", "target train".
 std::string ToText(const Signature& signature) {
@@ -114,7 +115,50 @@ StatusOr<std::vector<Tensor>> EvaluateNode(const Node& node, const std::vector<T
   return outs;
 }
 
+StatusOr<std::unique_ptr<NodeGraph>> Specialize(const NodeGraph& graph, const Signature& signature,
+                                                const std::vector<std::string>& devices,
+                                                const SpecializeOptions& options, GraphDump& dump) {
+  dump.Write("signature", ToText(signature));
+  CARILLON_ASSIGN_OR_RETURN(std::unique_ptr<NodeGraph> work, PruneToSignature(graph, signature));
+  if (options.in_parts) CARILLON_RETURN_IF_ERROR(ExchangeInParts(work.get()));
+  dump.Write("prune", *work);
+  CARILLON_RETURN_IF_ERROR(ExpandFunctions(work.get()));
+  dump.Write("expand-functions", *work);
+  CARILLON_RETURN_IF_ERROR(
+      Place(work.get(), devices, {.allow_soft_placement = options.allow_soft_placement}));
+  CARILLON_RETURN_IF_ERROR(ReadReferences(work.get()));
+  CARILLON_RETURN_IF_ERROR(InferAllShapes(work.get()));
+  dump.Write("infer-shapes", *work);
+  return work;
+}
+
+// Less work, and less to send between devices.
+Status Reduce(NodeGraph* work, const Device& device, GraphDump& dump) {
+  CARILLON_RETURN_IF_ERROR(
+      FoldConstants(work, [&](const Node& node, const std::vector<Tensor>& inputs) {
+        return EvaluateNode(node, inputs, device);
+      }));
+  dump.Write("fold-constants", *work);
+  CARILLON_RETURN_IF_ERROR(Simplify(work));
+  dump.Write("simplify", *work);
+  CARILLON_RETURN_IF_ERROR(DropUnusedValues(work));
+  dump.Write("drop-unused-values", *work);
+  CARILLON_RETURN_IF_ERROR(MergeCommonSubexpressions(work));
+  dump.Write("common-subexpressions", *work);
+  return absl::OkStatus();
+}
+
 }  // namespace
+
+StatusOr<PartitionedGraph> SpecializeInParts(const NodeGraph& graph, const Signature& signature,
+                                             const std::vector<std::string>& devices,
+                                             const Device& host, const SpecializeOptions& options) {
+  GraphDump dump(options.dump_folder);
+  CARILLON_ASSIGN_OR_RETURN(std::unique_ptr<NodeGraph> work,
+                            Specialize(graph, signature, devices, options, dump));
+  if (options.optimize) CARILLON_RETURN_IF_ERROR(Reduce(work.get(), host, dump));
+  return Partition(std::move(work));
+}
 
 StatusOr<std::unique_ptr<Executable>> Executable::Make(const NodeGraph& graph,
                                                        const Signature& signature,
@@ -122,29 +166,27 @@ StatusOr<std::unique_ptr<Executable>> Executable::Make(const NodeGraph& graph,
                                                        ResourceStore* session_state,
                                                        const SpecializeOptions& options) {
   GraphDump dump(options.dump_folder);
-  dump.Write("signature", ToText(signature));
-  CARILLON_ASSIGN_OR_RETURN(std::unique_ptr<NodeGraph> work, PruneToSignature(graph, signature));
-  if (options.in_parts) CARILLON_RETURN_IF_ERROR(ExchangeInParts(work.get()));
-  dump.Write("prune", *work);
-  CARILLON_RETURN_IF_ERROR(ExpandFunctions(work.get()));
-  dump.Write("expand-functions", *work);
-  CARILLON_RETURN_IF_ERROR(Place(work.get(), {device->name},
-                                 {.allow_soft_placement = options.allow_soft_placement}));
-  CARILLON_RETURN_IF_ERROR(ReadReferences(work.get()));
-  CARILLON_RETURN_IF_ERROR(InferAllShapes(work.get()));
-  dump.Write("infer-shapes", *work);
+  CARILLON_ASSIGN_OR_RETURN(std::unique_ptr<NodeGraph> work,
+                            Specialize(graph, signature, {device->name}, options, dump));
+  return Compile(std::move(work), std::move(device), session_state, options, dump);
+}
+
+StatusOr<std::unique_ptr<Executable>> Executable::FromPart(std::unique_ptr<NodeGraph> part,
+                                                           std::shared_ptr<Device> device,
+                                                           ResourceStore* session_state,
+                                                           const SpecializeOptions& options) {
+  GraphDump dump(options.dump_folder);
+  CARILLON_RETURN_IF_ERROR(InferAllShapes(part.get()));
+  return Compile(std::move(part), std::move(device), session_state, options, dump);
+}
+
+StatusOr<std::unique_ptr<Executable>> Executable::Compile(std::unique_ptr<NodeGraph> work,
+                                                          std::shared_ptr<Device> device,
+                                                          ResourceStore* session_state,
+                                                          const SpecializeOptions& options,
+                                                          GraphDump& dump) {
   if (options.optimize) {
-    CARILLON_RETURN_IF_ERROR(
-        FoldConstants(work.get(), [&](const Node& node, const std::vector<Tensor>& inputs) {
-          return EvaluateNode(node, inputs, *device);
-        }));
-    dump.Write("fold-constants", *work);
-    CARILLON_RETURN_IF_ERROR(Simplify(work.get()));
-    dump.Write("simplify", *work);
-    CARILLON_RETURN_IF_ERROR(DropUnusedValues(work.get()));
-    dump.Write("drop-unused-values", *work);
-    CARILLON_RETURN_IF_ERROR(MergeCommonSubexpressions(work.get()));
-    dump.Write("common-subexpressions", *work);
+    CARILLON_RETURN_IF_ERROR(Reduce(work.get(), *device, dump));
     for (const auto& [name, fuse] : kFusions) {
       CARILLON_RETURN_IF_ERROR(fuse(work.get()));
       dump.Write(name, *work);

@@ -11,6 +11,7 @@
 #include "runtime/device.h"
 #include "runtime/executor.h"
 #include "runtime/lowering.h"
+#include "runtime/partitioner.h"
 
 namespace carillon {
 
@@ -26,14 +27,28 @@ struct SpecializeOptions {
   int function_depth = 0;
 };
 
+class GraphDump;
+
+// What the signature needs, placed on `devices` (as Place does) and cut into a part for each, to be
+// compiled where it runs. `host` computes constants. Errors are the user's graph's, and name the
+// node.
+StatusOr<PartitionedGraph> SpecializeInParts(const NodeGraph& graph, const Signature& signature,
+                                             const std::vector<std::string>& devices,
+                                             const Device& host, const SpecializeOptions& options);
+
 class Executable {
  public:
-  // Prunes, infers, folds, merges, fuses, lowers. Errors are the user's graph's, and name the node.
+  // Prunes, infers, folds, merges, fuses, lowers: all for one device.
   static StatusOr<std::unique_ptr<Executable>> Make(const NodeGraph& graph,
                                                     const Signature& signature,
                                                     std::shared_ptr<Device> device,
                                                     ResourceStore* session_state,
                                                     const SpecializeOptions& options);
+  // The same from one part of a graph that was specialized for several devices.
+  static StatusOr<std::unique_ptr<Executable>> FromPart(std::unique_ptr<NodeGraph> part,
+                                                        std::shared_ptr<Device> device,
+                                                        ResourceStore* session_state,
+                                                        const SpecializeOptions& options);
   Status Run(const StepArgs& args, std::vector<Tensor>* fetches) {
     return executor_->Run(args, fetches);
   }
@@ -55,6 +70,11 @@ class Executable {
 
  private:
   Executable() = default;
+  static StatusOr<std::unique_ptr<Executable>> Compile(std::unique_ptr<NodeGraph> work,
+                                                       std::shared_ptr<Device> device,
+                                                       ResourceStore* session_state,
+                                                       const SpecializeOptions& options,
+                                                       GraphDump& dump);
   std::shared_ptr<Device> device_;
   std::unique_ptr<Program> program_;
   std::unique_ptr<Executor> executor_;

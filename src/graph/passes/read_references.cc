@@ -39,16 +39,19 @@ Status ReadReferences(NodeGraph* graph) {
       Endpoint from = node->input(i);
       std::vector<Node*> before = RunsAfter(*node);
       // In TensorFlow an Identity of a variable is the variable's memory: who reads it after an
-      // update, because a control dependency says so, sees the new value.
+      // update, because a control dependency says so, sees the new value. What another device gets
+      // is sent when the Identity runs.
       if (const Endpoint behind = ReferenceBehind(from);
-          behind.node != nullptr && !before.empty()) {
+          behind.node != nullptr && !before.empty() && behind.node->device() == node->device()) {
         const std::vector<Node*>& also = from.node->control_inputs();
         before.insert(before.end(), also.begin(), also.end());
         from = behind;
       }
       if (from.node == nullptr || !from.node->output(from.index).is_ref || node->input_wants_ref(i))
         continue;
-      // Each consumer reads for itself, when its own control inputs have run.
+      // Each consumer reads for itself, when its own control inputs have run; those on other
+      // devices get what the variable is when the step begins.
+      if (node->device() != from.node->device()) before = from.node->control_inputs();
       AttrMap attrs;
       attrs.emplace("T", AttrValue(from.node->output(from.index).dtype));
       attrs.emplace(kStandsForAttr, AttrValue(node->name()));

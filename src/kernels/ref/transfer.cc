@@ -9,12 +9,23 @@
 namespace carillon {
 namespace {
 
+// The key of the edge in this very iteration: the same at both ends.
+std::string KeyAt(const std::string& edge, const LoopPosition* position) {
+  std::string key = edge;
+  for (; position != nullptr; position = position->outer)
+    key += ';' + std::to_string(position->iteration);
+  return key;
+}
+
+// Runs even when its input is dead: the other end has to know.
 class SendKernel final : public Kernel {
  public:
   explicit SendKernel(const KernelRequest& request) : key_(request.attr<std::string>("key")) {}
   Status Run(KernelContext& context) override {
     if (context.services().rendezvous == nullptr) return Internal("the step has nobody to send to");
-    return context.services().rendezvous->Send(key_, context.Keep(0), /*is_dead=*/false);
+    const bool is_dead = !context.has_input(0);
+    return context.services().rendezvous->Send(KeyAt(key_, context.position()),
+                                               is_dead ? Tensor() : context.Keep(0), is_dead);
   }
 
  private:
@@ -28,7 +39,8 @@ class ReceiveKernel final : public AsyncKernel {
     if (context.services().rendezvous == nullptr)
       return done(Internal("the step has nobody to receive from"));
     context.services().rendezvous->ReceiveAsync(
-        key_, [&context, done = std::move(done)](const Status& status, Tensor value, bool is_dead) {
+        KeyAt(key_, context.position()),
+        [&context, done = std::move(done)](const Status& status, Tensor value, bool is_dead) {
           if (status.ok() && !is_dead) context.set_output(0, std::move(value));
           done(status);
         });
