@@ -160,7 +160,7 @@ TEST_F(PartitionerTest, ALoopMaySpanDevices) {
   Output scale;
   {
     const DeviceScope on(g_, "/job:ps/task:1");
-    scale = Placeholder(g_, kFloat, {});
+    scale = Placeholder(g_, kFloat, Shape{});
   }
   const auto results = WhileLoop(
       g_, {Const(g_, int32_t{0}), Const(g_, 1.0f)},

@@ -9,6 +9,11 @@
 namespace carillon {
 namespace {
 
+Status NotTaken() {
+  return InvalidArgument(
+      "a fetch of the partial run has no value: it belongs to a branch that was not taken");
+}
+
 std::string NameOf(const Endpoint& value) {
   return StrCat("'", value.node->name(), ":", value.index, "'");
 }
@@ -89,8 +94,7 @@ StepInParts::~StepInParts() {
 
 void StepInParts::End(Status status) {
   if (status.ok()) {
-    rendezvous_.EndSending(InvalidArgument(
-        "a fetch of the partial run has no value: it belongs to a branch that was not taken"));
+    rendezvous_.EndSending(NotTaken());
   } else {
     rendezvous_.Abort(status);
   }
@@ -173,9 +177,9 @@ Status StepInParts::Trade(const std::vector<std::pair<size_t, Tensor>>& feeds,
   for (size_t k = 0; k < fetches.size(); ++k) {
     fetched_[fetches[k]] = true;
     rendezvous_.ReceiveAsync(FetchKey(static_cast<int64_t>(fetches[k])),
-                             [&, k](const Status& status, Tensor value, bool) {
+                             [&, k](const Status& status, Tensor value, bool is_dead) {
                                std::lock_guard lock(mutex);
-                               if (!status.ok() && first_error.ok()) first_error = status;
+                               if (first_error.ok()) first_error = is_dead ? NotTaken() : status;
                                (*results)[k] = std::move(value);
                                --open;
                                answered.notify_all();
