@@ -2,7 +2,9 @@
 #pragma once
 
 #include "carillon/clipping.h"
+#include "carillon/cluster.h"
 #include "carillon/data.h"
+#include "carillon/device_setter.h"
 #include "carillon/dtype.h"
 #include "carillon/error.h"
 #include "carillon/flags.h"

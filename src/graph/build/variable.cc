@@ -141,13 +141,23 @@ Output Variable::Gather(const Input& indices) const {
   return OpBuilder("GatherV2").Arg(handle_).Arg(indices).Arg(0);
 }
 
-Output Variable::IsInitialized() const { return IsVariableInitialized(handle_); }
+// What changes or asks about a variable runs where it is, whatever device scopes are open.
 
-Operation Variable::Assign(const Input& value) const { return carillon::Assign(handle_, value); }
+Output Variable::IsInitialized() const {
+  const ColocateWith colocated(graph(), handle_.op());
+  return IsVariableInitialized(handle_);
+}
+
+Operation Variable::Assign(const Input& value) const {
+  const ColocateWith colocated(graph(), handle_.op());
+  return carillon::Assign(handle_, value);
+}
 Operation Variable::AssignAdd(const Input& value) const {
+  const ColocateWith colocated(graph(), handle_.op());
   return carillon::AssignAdd(handle_, value);
 }
 Operation Variable::AssignSub(const Input& value) const {
+  const ColocateWith colocated(graph(), handle_.op());
   return carillon::AssignSub(handle_, value);
 }
 
