@@ -151,11 +151,12 @@ bool IsMerge(const std::string& op) { return op == "Merge" || op == "RefMerge"; 
 class Importer {
  public:
   Importer(const tensorflow::GraphDef& graph_def, const std::string& prefix, NodeGraph* graph,
-           Allocator* allocator)
+           Allocator* allocator, bool is_specialized)
       : def_(graph_def),
         prefix_(prefix.empty() ? "" : prefix + "/"),
         graph_(graph),
-        allocator_(allocator) {}
+        allocator_(allocator),
+        is_specialized_(is_specialized) {}
 
   Status Run() {
     CARILLON_RETURN_IF_ERROR(AddFunctions());
@@ -237,7 +238,7 @@ class Importer {
 
   Status AddOne(size_t i) {
     const tensorflow::NodeDef& def = Def(i);
-    if (def.op() == "_Arg" || def.op() == "_Retval" || def.op() == "_Targets")
+    if (!is_specialized_ && (def.op() == "_Arg" || def.op() == "_Retval" || def.op() == "_Targets"))
       return InvalidArgument("node '", def.name(), "' has the op '", def.op(),
                              "', which only passes may use");
     NodeInit init{.name = prefix_ + def.name(), .op = def.op(), .device = def.device()};
@@ -285,6 +286,7 @@ class Importer {
   const std::string prefix_;
   NodeGraph* const graph_;
   Allocator* const allocator_;
+  const bool is_specialized_;
   std::unordered_map<std::string, size_t> index_;
   std::vector<std::vector<ParsedInput>> inputs_;
   std::vector<BackEdge> back_edges_;
@@ -349,7 +351,12 @@ void AttrToProto(const AttrValue& value, tensorflow::AttrValue* proto) {
 
 Status ImportGraphDef(const tensorflow::GraphDef& graph_def, const std::string& prefix,
                       NodeGraph* graph, Allocator* allocator) {
-  return Importer(graph_def, prefix, graph, allocator).Run();
+  return Importer(graph_def, prefix, graph, allocator, /*is_specialized=*/false).Run();
+}
+
+Status ImportSpecializedGraphDef(const tensorflow::GraphDef& graph_def, NodeGraph* graph,
+                                 Allocator* allocator) {
+  return Importer(graph_def, "", graph, allocator, /*is_specialized=*/true).Run();
 }
 
 Status ImportGraphDefBinary(std::string_view bytes, const std::string& prefix, NodeGraph* graph) {

@@ -19,6 +19,10 @@ namespace carillon {
 // been added. The constants' memory is `allocator`'s: ResourceExhausted when it has no room.
 Status ImportGraphDef(const tensorflow::GraphDef& graph_def, const std::string& prefix,
                       NodeGraph* graph, Allocator* allocator = HostAllocator());
+// A graph that passes have specialised (graph/passes/pass.h), with the ops that only they may use.
+// For what comes from ourselves.
+Status ImportSpecializedGraphDef(const tensorflow::GraphDef& graph_def, NodeGraph* graph,
+                                 Allocator* allocator);
 Status ImportGraphDefBinary(std::string_view bytes, const std::string& prefix, NodeGraph* graph);
 Status ImportGraphDefText(std::string_view text, const std::string& prefix, NodeGraph* graph);
 

@@ -1,9 +1,6 @@
 // Executable: a signature of a graph, specialised, lowered and ready to run.
 #pragma once
 
-#include <atomic>
-#include <chrono>
-#include <limits>
 #include <memory>
 #include <string>
 
@@ -12,6 +9,7 @@
 #include "runtime/executor.h"
 #include "runtime/lowering.h"
 #include "runtime/partitioner.h"
+#include "runtime/step_program.h"
 
 namespace carillon {
 
@@ -36,7 +34,7 @@ StatusOr<PartitionedGraph> SpecializeInParts(const NodeGraph& graph, const Signa
                                              const std::vector<std::string>& devices,
                                              const Device& host, const SpecializeOptions& options);
 
-class Executable {
+class Executable final : public StepProgram {
  public:
   // Prunes, infers, folds, merges, fuses, lowers: all for one device.
   static StatusOr<std::unique_ptr<Executable>> Make(const NodeGraph& graph,
@@ -49,24 +47,15 @@ class Executable {
                                                         std::shared_ptr<Device> device,
                                                         ResourceStore* session_state,
                                                         const SpecializeOptions& options);
-  Status Run(const StepArgs& args, std::vector<Tensor>* fetches) {
+  Status Run(const StepArgs& args, std::vector<Tensor>* fetches) override {
     return executor_->Run(args, fetches);
   }
-  void RunAsync(const StepArgs& args, std::vector<Tensor>* fetches, Executor::Done done) {
+  void RunAsync(const StepArgs& args, std::vector<Tensor>* fetches, Executor::Done done) override {
     executor_->RunAsync(args, fetches, std::move(done));
   }
+  bool has_fixed_work() const override { return has_fixed_work_; }
+  const Program* local_program() const override { return program_.get(); }
   const Program& program() const { return *program_; }
-
-  // Whether a step does the same, and takes about as long, whatever its feeds hold: no loops, no
-  // waiting, all sizes known.
-  bool has_fixed_work() const { return has_fixed_work_; }
-  // How long RunAsync took the last time; the longest time there is before the first. Thread-safe.
-  std::chrono::nanoseconds last_run() const {
-    return std::chrono::nanoseconds(last_run_.load(std::memory_order_relaxed));
-  }
-  void set_last_run(std::chrono::nanoseconds time) {
-    last_run_.store(time.count(), std::memory_order_relaxed);
-  }
 
  private:
   Executable() = default;
@@ -79,7 +68,6 @@ class Executable {
   std::unique_ptr<Program> program_;
   std::unique_ptr<Executor> executor_;
   bool has_fixed_work_ = false;
-  std::atomic<int64_t> last_run_{std::numeric_limits<int64_t>::max()};
 };
 
 }  // namespace carillon

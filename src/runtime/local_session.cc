@@ -13,11 +13,13 @@
 namespace carillon {
 
 LocalSession::LocalSession(const NodeGraph& graph, std::shared_ptr<Device> device,
-                           ResourceStore* resources, const SessionOptions& options)
+                           ResourceStore* resources, const SessionOptions& options,
+                           ProgramMaker maker)
     : graph_(graph),
       device_(std::move(device)),
       resources_(resources),
       options_(options),
+      maker_(std::move(maker)),
       threads_(options.threads > 0
                    ? options.threads
                    : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))) {}
@@ -55,7 +57,7 @@ StatusOr<std::shared_ptr<PreparedRun>> LocalSession::Prepare(const std::vector<E
 }
 
 const PreparedRun::Specialised* PreparedRun::FindFor(std::span<const Tensor> feeds) const {
-  for (const Specialised& entry : executables_) {
+  for (const Specialised& entry : programs_) {
     if (entry.any_shape ||
         std::ranges::equal(entry.shapes, feeds, [](const Shape& shape, const Tensor& feed) {
           return shape == feed.shape();
@@ -65,11 +67,19 @@ const PreparedRun::Specialised* PreparedRun::FindFor(std::span<const Tensor> fee
   return nullptr;
 }
 
-StatusOr<std::shared_ptr<Executable>> LocalSession::Find(PreparedRun& run,
-                                                         std::span<const Tensor> feeds) {
-  std::lock_guard lock(run.mutex_);  // held while an Executable is made, so that it is made once
-  if (const PreparedRun::Specialised* entry = run.FindFor(feeds)) return entry->executable;
-  const bool any_shape = run.executables_.size() >= kMaxSpecialisations;
+StatusOr<std::shared_ptr<StepProgram>> LocalSession::Make(const Signature& signature,
+                                                          const SpecializeOptions& options) {
+  std::shared_lock graph_lock(graph_mutex_);
+  SetKernelThreads(threads_);  // algorithms are timed as they will run
+  if (maker_ != nullptr) return maker_(graph_, signature, options);
+  return Executable::Make(graph_, signature, device_, &state_, options);
+}
+
+StatusOr<std::shared_ptr<StepProgram>> LocalSession::Find(PreparedRun& run,
+                                                          std::span<const Tensor> feeds) {
+  std::lock_guard lock(run.mutex_);  // held while a program is made, so that it is made once
+  if (const PreparedRun::Specialised* entry = run.FindFor(feeds)) return entry->program;
+  const bool any_shape = run.programs_.size() >= kMaxSpecialisations;
   Signature signature{.feeds = run.feeds_, .fetches = run.fetches_, .targets = run.targets_};
   PreparedRun::Specialised made{.any_shape = any_shape};
   for (size_t i = 0; i < feeds.size(); ++i) {
@@ -78,20 +88,17 @@ StatusOr<std::shared_ptr<Executable>> LocalSession::Find(PreparedRun& run,
     signature.feed_shapes.push_back(any_shape ? to.node->output(to.index).shape
                                               : PartialShape(feeds[i].shape()));
   }
-  std::shared_lock graph_lock(graph_mutex_);
-  SetKernelThreads(threads_);  // algorithms are timed as they will run
   // A graph from outside may ask for more memory than there is.
   Status status;
   const Status thrown = CatchAsStatus([&] {
-    StatusOr<std::unique_ptr<Executable>> executable =
-        Executable::Make(graph_, signature, device_, &state_, MakeSpecializeOptions());
-    status = executable.status();
-    if (status.ok()) made.executable = *std::move(executable);
+    StatusOr<std::shared_ptr<StepProgram>> program = Make(signature, MakeSpecializeOptions());
+    status = program.status();
+    if (status.ok()) made.program = *std::move(program);
   });
   CARILLON_RETURN_IF_ERROR(thrown);
   CARILLON_RETURN_IF_ERROR(status);
-  run.executables_.push_back(made);
-  return made.executable;
+  run.programs_.push_back(made);
+  return made.program;
 }
 
 SpecializeOptions LocalSession::MakeSpecializeOptions() {
@@ -139,11 +146,12 @@ StepArgs LocalSession::MakeArgs(std::span<const Tensor> feeds, CancellationSourc
           .cancellation = step};
 }
 
-void LocalSession::FillMetadata(const StepTrace& trace, const Program& program,
+void LocalSession::FillMetadata(const StepTrace& trace, const StepProgram& program,
                                 RunMetadata* metadata) const {
   metadata->device = device_->name;
+  if (program.local_program() == nullptr) return;
   for (const KernelTiming& timing : trace.kernels)
-    metadata->nodes.push_back(ToNodeTiming(timing, program));
+    metadata->nodes.push_back(ToNodeTiming(timing, *program.local_program()));
 }
 
 Status LocalSession::Run(PreparedRun& run, std::span<const Tensor> feeds, const RunOptions& options,
@@ -154,16 +162,16 @@ Status LocalSession::Run(PreparedRun& run, std::span<const Tensor> feeds, const 
   const uint64_t deadline = StartDeadline(options, &cancellation);
   StepTrace trace;
   const bool traced = options.trace && metadata != nullptr;
-  const StatusOr<std::shared_ptr<Executable>> executable = Find(run, feeds);
-  Status status = executable.status();
+  const StatusOr<std::shared_ptr<StepProgram>> program = Find(run, feeds);
+  Status status = program.status();
   if (status.ok()) {
     StepArgs args = MakeArgs(feeds, &cancellation);
     if (traced) args.trace = &trace;
-    status = (*executable)->Run(args, fetches);
+    status = (*program)->Run(args, fetches);
   }
   if (deadline != 0) timer_.Remove(deadline);
   Leave(&cancellation);
-  if (traced && executable.ok()) FillMetadata(trace, (*executable)->program(), metadata);
+  if (traced && program.ok()) FillMetadata(trace, **program, metadata);
   return status;
 }
 
@@ -172,8 +180,8 @@ bool LocalSession::IsQuick(PreparedRun& run, std::span<const Tensor> feeds,
   const std::unique_lock lock(run.mutex_, std::try_to_lock);
   if (!lock.owns_lock() || feeds.size() != run.feeds_.size()) return false;
   const PreparedRun::Specialised* entry = run.FindFor(feeds);
-  return entry != nullptr && !entry->any_shape && entry->executable->has_fixed_work() &&
-         entry->executable->last_run() < limit;
+  return entry != nullptr && !entry->any_shape && entry->program->has_fixed_work() &&
+         entry->program->last_run() < limit;
 }
 
 void LocalSession::RunAsync(PreparedRun& run, AsyncStep* step) {
@@ -184,18 +192,18 @@ void LocalSession::RunAsync(PreparedRun& run, AsyncStep* step) {
   step->deadline_ = StartDeadline(step->options, &step->cancellation);
   const auto finish = [this, step](Status result) {
     if (step->deadline_ != 0) timer_.Remove(step->deadline_);
-    if (step->options.trace && step->executable_ != nullptr)
-      FillMetadata(step->trace_, step->executable_->program(), &step->metadata);
+    if (step->options.trace && step->program_ != nullptr)
+      FillMetadata(step->trace_, *step->program_, &step->metadata);
     Leave(&step->cancellation);
     // The caller may let go of the step, and of the session, inside.
     std::exchange(step->done, nullptr)(std::move(result));
   };
-  StatusOr<std::shared_ptr<Executable>> executable = Find(run, step->feeds);
-  if (!executable.ok()) return finish(executable.status());
-  step->executable_ = *std::move(executable);
+  StatusOr<std::shared_ptr<StepProgram>> program = Find(run, step->feeds);
+  if (!program.ok()) return finish(program.status());
+  step->program_ = *std::move(program);
   step->args_ = MakeArgs(step->feeds, &step->cancellation);
   if (step->options.trace) step->args_.trace = &step->trace_;
-  const std::shared_ptr<Executable> running = step->executable_;  // outlives the step
+  const std::shared_ptr<StepProgram> running = step->program_;  // outlives the step
   const auto start = std::chrono::steady_clock::now();
   running->RunAsync(step->args_, &step->fetches, finish);
   running->set_last_run(std::chrono::steady_clock::now() - start);

@@ -1,5 +1,6 @@
-// LocalSession: steps of one graph on the devices of this process. The public Session and the
-// server's sessions are thin over it.
+// LocalSession: the steps of one graph, their signatures, deadlines and ends. They run on a device
+// of this process, unless whoever made the session makes programs that run elsewhere, too. The
+// public Session and the server's sessions are thin over it.
 #pragma once
 
 #include <atomic>
@@ -26,7 +27,7 @@ namespace carillon {
 
 class LocalSession;
 
-// One (feeds, fetches, targets) of a session. Holds an Executable for each combination of feed
+// One (feeds, fetches, targets) of a session. Holds a StepProgram for each combination of feed
 // shapes that came up; when there are many, one for all.
 class PreparedRun final : public StepRunner {
  public:
@@ -46,7 +47,7 @@ class PreparedRun final : public StepRunner {
   struct Specialised {
     std::vector<Shape> shapes;  // empty for the one that takes any
     bool any_shape = false;
-    std::shared_ptr<Executable> executable;
+    std::shared_ptr<StepProgram> program;
   };
   // Under mutex_; null when there is none.
   const Specialised* FindFor(std::span<const Tensor> feeds) const;
@@ -56,7 +57,7 @@ class PreparedRun final : public StepRunner {
   const std::vector<Endpoint> fetches_;
   const std::vector<Node*> targets_;
   std::mutex mutex_;
-  std::vector<Specialised> executables_;  // under mutex_
+  std::vector<Specialised> programs_;  // under mutex_
 };
 
 // One step that runs while its caller does something else. Made by the caller, used once, and valid
@@ -73,22 +74,26 @@ class AsyncStep {
   std::vector<Tensor> fetches;
   RunMetadata metadata;
   // What ran; null when the step failed before.
-  const Executable* executable() const { return executable_.get(); }
+  const StepProgram* program() const { return program_.get(); }
 
  private:
   friend class LocalSession;
-  std::shared_ptr<Executable> executable_;
+  std::shared_ptr<StepProgram> program_;
   StepArgs args_;
   StepTrace trace_;
   uint64_t deadline_ = 0;
 };
 
+// Specialises a signature for wherever its nodes belong.
+using ProgramMaker = std::function<StatusOr<std::shared_ptr<StepProgram>>(
+    const NodeGraph& graph, const Signature& signature, const SpecializeOptions& options)>;
+
 // Thread-safe. The graph may grow between runs.
 class LocalSession {
  public:
-  // `graph` and `resources` must outlive the session.
+  // `graph` and `resources` must outlive the session. Without `maker` everything runs on `device`.
   LocalSession(const NodeGraph& graph, std::shared_ptr<Device> device, ResourceStore* resources,
-               const SessionOptions& options);
+               const SessionOptions& options, ProgramMaker maker = nullptr);
   ~LocalSession();
 
   // Found or made; the same lists give the same object. InvalidArgument for a feed given twice.
@@ -121,10 +126,12 @@ class LocalSession {
   ResourceStore& state() { return state_; }
 
  private:
-  // More feed shapes than this and a signature gets one Executable for all shapes.
+  // More feed shapes than this and a signature gets one program for all shapes.
   static constexpr size_t kMaxSpecialisations = 8;
 
-  StatusOr<std::shared_ptr<Executable>> Find(PreparedRun& run, std::span<const Tensor> feeds);
+  StatusOr<std::shared_ptr<StepProgram>> Find(PreparedRun& run, std::span<const Tensor> feeds);
+  StatusOr<std::shared_ptr<StepProgram>> Make(const Signature& signature,
+                                              const SpecializeOptions& options);
   SpecializeOptions MakeSpecializeOptions();
   friend class StepInParts;
   Status Enter(CancellationSource* step);
@@ -132,12 +139,14 @@ class LocalSession {
   // What every run begins and ends with. 0: there is no deadline.
   uint64_t StartDeadline(const RunOptions& options, CancellationSource* step);
   StepArgs MakeArgs(std::span<const Tensor> feeds, CancellationSource* step);
-  void FillMetadata(const StepTrace& trace, const Program& program, RunMetadata* metadata) const;
+  void FillMetadata(const StepTrace& trace, const StepProgram& program,
+                    RunMetadata* metadata) const;
 
   const NodeGraph& graph_;
   const std::shared_ptr<Device> device_;
   ResourceStore* const resources_;
   const SessionOptions options_;
+  const ProgramMaker maker_;
   int threads_;
   MapResourceStore state_;  // what stateful kernels keep between steps
   DeadlineTimer timer_;

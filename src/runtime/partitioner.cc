@@ -175,10 +175,21 @@ class Cutter {
     return absl::OkStatus();
   }
 
-  // The _Recv of a value on a device.
+  // Feeds and constants can be wherever they are used, without a message in every step.
+  static bool CanBeCopied(const Node& node) {
+    return node.control_inputs().empty() && (node.op() == "_Arg" || node.op() == "Const");
+  }
+
+  // The _Recv of a value on a device, or what takes its place.
   StatusOr<Node*> Send(const Endpoint& from, const std::string& device) {
     Node*& received = received_[{from.node, device}][from.index];
     if (received != nullptr) return received;
+    if (CanBeCopied(*from.node)) {
+      AttrMap attrs = from.node->attrs();
+      CARILLON_ASSIGN_OR_RETURN(
+          received, Add(from.node->name(), from.node->op(), device, {}, std::move(attrs)));
+      return received;
+    }
     const OutputInfo info = from.node->output(from.index);
     if (info.is_ref || info.dtype == DType::kResource || info.dtype == DType::kVariant)
       return Unimplemented("node ", from.node->Describe(), " on '", from.node->device(),

@@ -59,9 +59,8 @@ StatusOr<std::unique_ptr<StepInParts>> LocalSession::StartInParts(
   }
   SpecializeOptions options = MakeSpecializeOptions();
   options.in_parts = true;
+  CARILLON_ASSIGN_OR_RETURN(step->program_, Make(signature, options));
   std::shared_lock graph_lock(graph_mutex_);
-  CARILLON_ASSIGN_OR_RETURN(step->executable_,
-                            Executable::Make(graph_, signature, device_, &state_, options));
   step->feed_points_ = feeds;
   step->fetch_points_ = fetches;
   step->is_read_ = StepInParts::FindFeeds(graph_, step->feed_places_, fetches, targets);
@@ -77,8 +76,8 @@ StatusOr<std::unique_ptr<StepInParts>> LocalSession::StartInParts(
   running->ended_ = false;
   const Status started = CatchAsStatus([&] {
     device_->background->Start([running] {
-      running->executable_->RunAsync(running->args_, &running->no_fetches_,
-                                     [running](Status status) { running->End(std::move(status)); });
+      running->program_->RunAsync(running->args_, &running->no_fetches_,
+                                  [running](Status status) { running->End(std::move(status)); });
     });
   });
   if (!started.ok()) running->End(started);

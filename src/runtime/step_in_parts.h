@@ -61,7 +61,7 @@ class StepInParts final : public PartsRunner {
   std::vector<bool> is_read_;  // feeds that some fetch or target is computed from
   std::vector<bool> fed_, fetched_;
   bool failed_ = false;
-  std::unique_ptr<Executable> executable_;
+  std::shared_ptr<StepProgram> program_;
   StepArgs args_;
   std::vector<Tensor> no_fetches_;  // they go through the rendezvous
   LocalRendezvous rendezvous_;

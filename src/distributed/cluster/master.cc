@@ -1,11 +1,11 @@
 #include "distributed/cluster/master.h"
 
 #include <algorithm>
-#include <random>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/logging.h"
+#include "base/random_id.h"
 #include "base/strings.h"
 #include "tensor/limited_allocator.h"
 
@@ -25,12 +25,6 @@ std::string Seconds(std::chrono::nanoseconds time) {
 }
 
 }  // namespace
-
-uint64_t RandomId() {
-  std::random_device random;
-  const uint64_t id = (uint64_t{random()} << 32) | random();
-  return id == 0 ? 1 : id;
-}
 
 Master::Master(MasterOptions options, std::shared_ptr<Device> device, MapResourceStore* resources)
     : options_(std::move(options)),

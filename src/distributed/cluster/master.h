@@ -82,7 +82,4 @@ class Master {
   std::thread idle_watch_;
 };
 
-// A number that nobody can guess, never 0: incarnations, session handles.
-uint64_t RandomId();
-
 }  // namespace carillon

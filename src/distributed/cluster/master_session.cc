@@ -25,8 +25,9 @@ std::string MetadataOf(const AsyncStep& step, const tensorflow::RunOptions& opti
   tensorflow::RunMetadata metadata;
   if (step.options.trace)
     metadata.mutable_step_stats()->ParseFromString(step.metadata.SerializeStepStats());
-  if (options.output_partition_graphs() && step.executable() != nullptr)
-    ExportGraphDef(*step.executable()->program().graph, metadata.add_partition_graphs());
+  const Program* program = step.program() == nullptr ? nullptr : step.program()->local_program();
+  if (options.output_partition_graphs() && program != nullptr)
+    ExportGraphDef(*program->graph, metadata.add_partition_graphs());
   return metadata.SerializeAsString();
 }
 

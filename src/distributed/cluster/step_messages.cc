@@ -1,113 +1,15 @@
 #include "distributed/cluster/step_messages.h"
 
-#include <google/protobuf/io/coded_stream.h>
-#include <google/protobuf/wire_format_lite.h>
-
+#include "distributed/cluster/field_reader.h"
 #include "proto/master.pb.h"
 
 namespace carillon {
 namespace {
 
-using WireFormat = google::protobuf::internal::WireFormatLite;
-using tensorflow::NamedTensorProto;
 using tensorflow::RunCallableRequest;
 using tensorflow::RunCallableResponse;
 using tensorflow::RunStepRequest;
 using tensorflow::RunStepResponse;
-
-Status Malformed() { return InvalidArgument("the message is malformed"); }
-
-// Reads the fields of one message, one after the other. After a failure nothing more is read.
-class FieldReader {
- public:
-  explicit FieldReader(CodedInput* in) : in_(in) {}
-
-  // The next field's number; 0 at the end of the message, or after a failure.
-  int Next() {
-    if (failed_) return 0;
-    tag_ = in_->ReadTag();
-    if (tag_ == 0 && !in_->ConsumedEntireMessage() && in_->BytesUntilLimit() != 0) failed_ = true;
-    return WireFormat::GetTagFieldNumber(tag_);
-  }
-
-  void Read(int64_t* value) {
-    uint64_t bits = 0;
-    Check(IsVarint() && in_->ReadVarint64(&bits));
-    *value = static_cast<int64_t>(bits);
-  }
-  void Read(bool* value) {
-    int64_t bits = 0;
-    Read(&bits);
-    *value = bits != 0;
-  }
-  void Read(std::string* value) {
-    const int length = Length();
-    Check(!failed_ && in_->ReadString(value, length));
-  }
-  void Read(google::protobuf::MessageLite* message) {
-    std::string bytes;
-    Read(&bytes);
-    Check(!failed_ && message->ParseFromString(bytes));
-  }
-  template <typename T>
-  void Append(std::vector<T>* values) {
-    Read(&values->emplace_back());
-  }
-
-  void ReadTensorInto(Allocator* allocator, Tensor* tensor) {
-    const int length = Length();
-    if (failed_) return;
-    StatusOr<Tensor> read = ReadTensor(in_, length, allocator);
-    if (read.ok()) {
-      *tensor = *std::move(read);
-    } else {
-      tensor_error_ = read.status();
-      failed_ = true;
-    }
-  }
-
-  void ReadNamedTensor(Allocator* allocator, NamedTensor* named) {
-    const int length = Length();
-    if (failed_) return;
-    const CodedInput::Limit limit = in_->PushLimit(length);
-    while (const int field = Next()) {
-      if (field == NamedTensorProto::kNameFieldNumber) {
-        Read(&named->first);
-      } else if (field == NamedTensorProto::kTensorFieldNumber) {
-        ReadTensorInto(allocator, &named->second);
-      } else {
-        Skip();
-      }
-    }
-    Check(in_->BytesUntilLimit() == 0);
-    if (!failed_) in_->PopLimit(limit);
-  }
-
-  void Skip() { Check(WireFormat::SkipField(in_, tag_)); }
-
-  Status Finish() const {
-    if (!tensor_error_.ok()) return tensor_error_;
-    return failed_ ? Malformed() : absl::OkStatus();
-  }
-
- private:
-  bool IsVarint() const { return WireFormat::GetTagWireType(tag_) == WireFormat::WIRETYPE_VARINT; }
-  int Length() {
-    uint32_t length = 0;
-    Check(WireFormat::GetTagWireType(tag_) == WireFormat::WIRETYPE_LENGTH_DELIMITED &&
-          in_->ReadVarint32(&length) && length <= INT32_MAX);
-    // Never more than there is: strings are allocated by it.
-    const int left = in_->BytesUntilLimit();
-    Check(left < 0 || static_cast<int>(length) <= left);
-    return static_cast<int>(length);
-  }
-  void Check(bool ok) { failed_ = failed_ || !ok; }
-
-  CodedInput* const in_;
-  uint32_t tag_ = 0;
-  bool failed_ = false;
-  Status tensor_error_;
-};
 
 void AddStatus(const Status& status, MessagePieces* pieces) {
   pieces->AddInt(RunStepResponse::kStatusCodeFieldNumber, static_cast<int>(status.code()));

@@ -1,0 +1,240 @@
+#include "distributed/cluster/coordinator.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <utility>
+
+#include "absl/strings/str_join.h"
+#include "base/random_id.h"
+#include "base/strings.h"
+#include "graph/device_name.h"
+#include "graph/graph_def.h"
+
+namespace carillon {
+namespace {
+
+// "/job:ps/replica:0/task:1" of a device there.
+StatusOr<std::string> TaskOf(const std::string& device) {
+  CARILLON_ASSIGN_OR_RETURN(DeviceName name, ParseDeviceName(device));
+  name.type.reset();
+  name.index.reset();
+  return name.ToString();
+}
+
+}  // namespace
+
+struct Coordinator::Registration {
+  std::set<std::string> waiting_for;
+  Status status;
+  std::condition_variable changed;
+};
+
+struct Coordinator::Step {
+  // Under the coordinator's mutex.
+  std::set<std::string> waiting_for;
+  Status status;  // the first error
+  bool aborted = false;
+
+  std::vector<Tensor>* fetches;
+  size_t num_fetches;
+  Executor::Done done;
+  CancellationSource* cancellation;
+  uint64_t token = 0;
+};
+
+// A signature whose parts are registered on several tasks.
+class ClusterProgram final : public StepProgram {
+ public:
+  struct Participant {
+    std::string task;
+    std::vector<int> feeds;
+  };
+  ClusterProgram(Coordinator* coordinator, ProgramId id) : coordinator(coordinator), id(id) {}
+
+  Status Run(const StepArgs& args, std::vector<Tensor>* fetches) override {
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool is_done = false;
+    Status result;
+    coordinator->Run(*this, args, fetches, [&](Status status) {
+      std::lock_guard lock(mutex);
+      result = std::move(status);
+      is_done = true;
+      changed.notify_one();
+    });
+    // The step has a deadline, or whoever waits wants it to go on.
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return is_done; });
+    return result;
+  }
+  void RunAsync(const StepArgs& args, std::vector<Tensor>* fetches, Executor::Done done) override {
+    coordinator->Run(*this, args, fetches, std::move(done));
+  }
+
+  Coordinator* const coordinator;
+  const ProgramId id;
+  std::vector<Participant> participants;
+  size_t num_fetches = 0;
+};
+
+Coordinator::Coordinator(TaskMessenger* messenger) : messenger_(messenger), next_id_(RandomId()) {}
+
+StatusOr<std::shared_ptr<StepProgram>> Coordinator::Register(PartitionedGraph graph,
+                                                             const ProgramOptions& options) {
+  auto registration = std::make_shared<Registration>();
+  std::shared_ptr<ClusterProgram> program;
+  std::map<std::string, TaskProgram> by_task;
+  std::vector<std::string> task_of_part;
+  size_t num_fetches = 0;
+  for (Part& part : graph.parts) {
+    CARILLON_ASSIGN_OR_RETURN(std::string task, TaskOf(part.device));
+    num_fetches += part.fetches.size();
+    by_task[task].parts.push_back({part.device, ExportGraphDefBinary(*part.graph),
+                                   std::move(part.feeds), std::move(part.fetches)});
+    task_of_part.push_back(std::move(task));
+  }
+  for (const Channel& channel : graph.channels) {
+    const std::string& from = task_of_part[static_cast<size_t>(channel.from)];
+    const std::string& to = task_of_part[static_cast<size_t>(channel.to)];
+    if (from != to) by_task[from].destinations.emplace(channel.key, to);
+  }
+  {
+    std::lock_guard lock(mutex_);
+    program = std::make_shared<ClusterProgram>(this, next_id_++);
+    for (const auto& [task, task_program] : by_task) registration->waiting_for.insert(task);
+    registrations_.emplace(program->id, registration);
+  }
+  program->num_fetches = num_fetches;
+  for (auto& [task, task_program] : by_task) {
+    ClusterProgram::Participant& participant = program->participants.emplace_back();
+    participant.task = task;
+    for (const TaskProgram::Part& part : task_program.parts)
+      participant.feeds.insert(participant.feeds.end(), part.feeds.begin(), part.feeds.end());
+    task_program.optimize = options.optimize;
+    task_program.exact = options.exact;
+    task_program.measure = options.measure;
+    const Status sent =
+        messenger_->Send(task, RegisterProgram{program->id, options.session, options.own_resources,
+                                               std::move(task_program)});
+    if (!sent.ok()) OnRegistered(task, {program->id, sent});
+  }
+  std::unique_lock lock(mutex_);
+  const bool answered = registration->changed.wait_for(lock, options.registration_deadline, [&] {
+    return registration->waiting_for.empty() || !registration->status.ok();
+  });
+  registrations_.erase(program->id);
+  CARILLON_RETURN_IF_ERROR(registration->status);
+  if (!answered) {
+    return absl::DeadlineExceededError(StrCat(absl::StrJoin(registration->waiting_for, ", "),
+                                              " did not take up the graph within ",
+                                              options.registration_deadline.count(), " ms"));
+  }
+  return program;
+}
+
+void Coordinator::OnRegistered(const std::string& from, ProgramRegistered message) {
+  std::lock_guard lock(mutex_);
+  const auto found = registrations_.find(message.program);
+  if (found == registrations_.end()) return;
+  Registration& registration = *found->second;
+  registration.waiting_for.erase(from);
+  if (registration.status.ok()) registration.status = std::move(message.status);
+  registration.changed.notify_all();
+}
+
+void Coordinator::Run(ClusterProgram& program, const StepArgs& args, std::vector<Tensor>* fetches,
+                      Executor::Done done) {
+  auto step = std::make_shared<Step>();
+  step->fetches = fetches;
+  step->num_fetches = program.num_fetches;
+  step->done = std::move(done);
+  step->cancellation = args.cancellation;
+  fetches->assign(program.num_fetches, Tensor());
+  StepId id;
+  {
+    std::lock_guard lock(mutex_);
+    id = next_id_++;
+    for (const auto& participant : program.participants) step->waiting_for.insert(participant.task);
+    steps_.emplace(id, step);
+  }
+  if (!args.cancellation->Register(
+          &step->token, [this, id, source = args.cancellation] { Abort(id, source->reason()); })) {
+    {
+      std::lock_guard lock(mutex_);
+      steps_.erase(id);
+    }
+    return step->done(args.cancellation->reason());
+  }
+  for (const auto& [task, feeds] : program.participants) {
+    StartStep start{program.id, id, {}};
+    for (const int feed : feeds)
+      start.feeds.emplace_back(feed, args.feeds[static_cast<size_t>(feed)]);
+    Status sent = messenger_->Send(task, std::move(start));
+    if (!sent.ok()) TaskDone(id, task, std::move(sent), {});
+  }
+}
+
+void Coordinator::OnDone(const std::string& from, StepDone message) {
+  TaskDone(message.step, from, std::move(message.status), std::move(message.fetches));
+}
+
+void Coordinator::TaskDone(StepId id, const std::string& from, Status status,
+                           std::vector<IndexedTensor> fetches) {
+  std::shared_ptr<Step> step;
+  bool is_first_error = false, is_last = false;
+  {
+    std::lock_guard lock(mutex_);
+    const auto found = steps_.find(id);
+    if (found == steps_.end()) return;
+    step = found->second;
+    if (step->waiting_for.erase(from) == 0) return;
+    for (auto& [index, tensor] : fetches) {
+      if (index >= 0 && static_cast<size_t>(index) < step->num_fetches)
+        (*step->fetches)[static_cast<size_t>(index)] = std::move(tensor);
+    }
+    if (!status.ok() && step->status.ok()) {
+      step->status = status;
+      is_first_error = true;
+    }
+    is_last = step->waiting_for.empty();
+    if (is_last) steps_.erase(found);
+  }
+  if (is_last) {
+    step->cancellation->Deregister(step->token);
+    return std::exchange(step->done, nullptr)(step->status);
+  }
+  if (is_first_error) Abort(id, status);
+}
+
+void Coordinator::Abort(StepId id, const Status& reason) {
+  std::vector<std::string> tasks;
+  {
+    std::lock_guard lock(mutex_);
+    const auto found = steps_.find(id);
+    if (found == steps_.end() || std::exchange(found->second->aborted, true)) return;
+    if (found->second->status.ok()) found->second->status = reason;
+    tasks.assign(found->second->waiting_for.begin(), found->second->waiting_for.end());
+  }
+  for (const std::string& task : tasks) {
+    Status sent = messenger_->Send(task, AbortStep{id, reason});
+    if (!sent.ok()) TaskDone(id, task, std::move(sent), {});
+  }
+}
+
+void Coordinator::TaskLost(const std::string& task, const Status& reason) {
+  std::vector<StepId> steps;
+  std::vector<ProgramId> programs;
+  {
+    std::lock_guard lock(mutex_);
+    for (const auto& [id, registration] : registrations_) {
+      if (registration->waiting_for.contains(task)) programs.push_back(id);
+    }
+    for (const auto& [id, step] : steps_) {
+      if (step->waiting_for.contains(task)) steps.push_back(id);
+    }
+  }
+  for (const ProgramId program : programs) OnRegistered(task, {program, reason});
+  for (const StepId step : steps) TaskDone(step, task, reason, {});
+}
+
+}  // namespace carillon

@@ -1,0 +1,68 @@
+// Coordinator: how a master runs steps on several tasks.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "distributed/cluster/task_messages.h"
+#include "runtime/partitioner.h"
+#include "runtime/step_program.h"
+
+namespace carillon {
+
+struct ProgramOptions {
+  std::string session;
+  bool own_resources = false;
+  bool optimize = true;
+  bool exact = false;
+  bool measure = true;
+  std::chrono::milliseconds registration_deadline{std::chrono::seconds(60)};
+};
+
+// Thread-safe. The first error of a step ends it on every task and is what the step reports; a step
+// is done when every task has said so or is lost.
+//
+// Invariants, under mutex_: registrations_ and steps_ hold those that some task has not answered,
+// with the tasks that have not. Callbacks and messages happen outside of the lock.
+class Coordinator {
+ public:
+  // `messenger` outlives the coordinator.
+  explicit Coordinator(TaskMessenger* messenger);
+  Coordinator(const Coordinator&) = delete;
+  Coordinator& operator=(const Coordinator&) = delete;
+
+  // Gives every task its parts of `graph` and waits until all are ready. DeadlineExceeded names the
+  // tasks that are not. The program must not outlive the coordinator.
+  StatusOr<std::shared_ptr<StepProgram>> Register(PartitionedGraph graph,
+                                                  const ProgramOptions& options);
+
+  // Answers of the task `from`.
+  void OnRegistered(const std::string& from, ProgramRegistered message);
+  void OnDone(const std::string& from, StepDone message);
+  void TaskLost(const std::string& task, const Status& reason);
+
+ private:
+  friend class ClusterProgram;
+  struct Registration;
+  struct Step;
+
+  void Run(class ClusterProgram& program, const StepArgs& args, std::vector<Tensor>* fetches,
+           Executor::Done done);
+  // `from` is done with the step; `status` says how.
+  void TaskDone(StepId id, const std::string& from, Status status,
+                std::vector<IndexedTensor> fetches);
+  void Abort(StepId id, const Status& reason);
+
+  TaskMessenger* const messenger_;
+  std::mutex mutex_;
+  std::map<ProgramId, std::shared_ptr<Registration>> registrations_;
+  std::map<StepId, std::shared_ptr<Step>> steps_;
+  uint64_t next_id_;
+};
+
+}  // namespace carillon

@@ -1,0 +1,360 @@
+#include "distributed/cluster/worker.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <unordered_map>
+#include <utility>
+
+#include "base/logging.h"
+#include "base/parallel.h"
+#include "base/strings.h"
+#include "base/throw.h"
+#include "graph/graph_def.h"
+#include "proto/graph.pb.h"
+#include "runtime/rendezvous.h"
+
+namespace carillon {
+namespace {
+
+// Steps that ended early, kept in mind for as long as values may be on their way to them.
+constexpr size_t kEndedSteps = 4096;
+// Steps that values came for, and whose start is awaited: most of them, and for how long.
+constexpr size_t kAwaitedSteps = 4096;
+constexpr std::chrono::minutes kAwaitStart{5};
+
+// A key may carry the iterations of loops: "edge 3;5;0".
+std::string_view EdgeOf(std::string_view key) { return key.substr(0, key.find(';')); }
+
+}  // namespace
+
+struct Worker::SessionState {
+  std::string master;
+  MapResourceStore own_resources;
+  MapResourceStore state;  // what stateful kernels keep between steps
+};
+
+struct Worker::Program {
+  struct Part {
+    std::unique_ptr<Executable> executable;
+    std::vector<int> feeds, fetches;
+  };
+  std::string master;
+  std::shared_ptr<SessionState> session;
+  MapResourceStore* resources = nullptr;
+  std::vector<Part> parts;
+  std::map<std::string, std::string, std::less<>> destinations;
+};
+
+// Its rendezvous hands values of this task to each other, and the rest to the messenger.
+struct Worker::Step final : public Rendezvous {
+  Step(StepId step, TaskMessenger* messenger) : id(step), messenger(messenger) {}
+
+  Status Send(const std::string& key, Tensor value, bool is_dead) override {
+    const auto found = program->destinations.find(EdgeOf(key));
+    if (found == program->destinations.end()) return here.Send(key, std::move(value), is_dead);
+    return messenger->Send(found->second, Deliver{id, key, std::move(value), is_dead});
+  }
+  void ReceiveAsync(const std::string& key, Receive done) override {
+    here.ReceiveAsync(key, std::move(done));
+  }
+
+  const StepId id;
+  TaskMessenger* const messenger;
+  const std::chrono::steady_clock::time_point made = std::chrono::steady_clock::now();
+  LocalRendezvous here;
+  CancellationSource cancellation;
+
+  // Since it was started.
+  std::shared_ptr<Program> program;
+  struct RunningPart {
+    std::vector<Tensor> feeds, fetches;
+    StepArgs args;
+  };
+  std::vector<RunningPart> parts;
+  std::atomic<size_t> running{0};
+  std::mutex mutex;
+  Status status;  // the first error, under mutex
+};
+
+Worker::Worker(WorkerOptions options, TaskMessenger* messenger, BackgroundThreads* background)
+    : options_(std::move(options)), messenger_(messenger), background_(background) {}
+
+Worker::~Worker() {
+  std::vector<std::shared_ptr<Step>> steps;
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+    for (const auto& [id, step] : steps_) steps.push_back(step);
+  }
+  for (const auto& step : steps) EndStep(step, absl::UnavailableError("the task is shutting down"));
+  std::unique_lock lock(mutex_);
+  step_done_.wait(lock, [&] {
+    return compiling_ == 0 && std::ranges::none_of(steps_, [](const auto& entry) {
+             return entry.second->program != nullptr;
+           });
+  });
+}
+
+void Worker::Report(const std::string& master, TaskMessage message) {
+  const Status sent = messenger_->Send(master, std::move(message));
+  if (!sent.ok()) LogWarning("could not answer ", master, ": ", sent.message());
+}
+
+void Worker::Register(const std::string& master, RegisterProgram message) {
+  std::shared_ptr<SessionState> session;
+  {
+    std::lock_guard lock(mutex_);
+    if (stopping_) return;
+    ++compiling_;
+    std::shared_ptr<SessionState>& known = sessions_[message.session];
+    if (known == nullptr) known = std::make_shared<SessionState>();
+    known->master = master;
+    session = known;
+  }
+  background_->Start([this, master, session, message = std::move(message)]() mutable {
+    const ProgramId id = message.program;
+    Status status;
+    std::shared_ptr<Program> made;
+    // A graph from outside may ask for more memory than there is.
+    const Status thrown = CatchAsStatus([&] {
+      StatusOr<std::shared_ptr<Program>> program = Compile(message, session);
+      status = program.status();
+      if (status.ok()) made = *std::move(program);
+    });
+    if (!thrown.ok()) status = thrown;
+    if (status.ok()) {
+      std::lock_guard lock(mutex_);
+      made->master = master;
+      programs_[id] = std::move(made);
+    }
+    Report(master, ProgramRegistered{id, std::move(status)});
+    std::lock_guard lock(mutex_);
+    --compiling_;
+    step_done_.notify_all();
+  });
+}
+
+StatusOr<std::shared_ptr<Worker::Program>> Worker::Compile(RegisterProgram& message,
+                                                           std::shared_ptr<SessionState> session) {
+  auto program = std::make_shared<Program>();
+  program->resources = message.own_resources ? &session->own_resources : options_.resources;
+  TaskProgram& given = message.task_program;
+  SpecializeOptions options{.optimize = given.optimize, .resources = program->resources};
+  options.lowering.kernels = {
+      .threads = options_.threads, .exact = given.exact, .measure = given.measure};
+  SetKernelThreads(options_.threads);  // algorithms are timed as they will run
+  for (TaskProgram::Part& part : given.parts) {
+    if (part.device != options_.device->name) {
+      return absl::NotFoundError(StrCat("a part of the graph is for '", part.device,
+                                        "', but this task has only '", options_.device->name, "'"));
+    }
+    auto graph = std::make_unique<NodeGraph>();
+    tensorflow::GraphDef graph_def;
+    if (!graph_def.ParseFromString(part.graph))
+      return InvalidArgument("a part of the graph is no GraphDef");
+    part.graph.clear();
+    CARILLON_RETURN_IF_ERROR(
+        ImportSpecializedGraphDef(graph_def, graph.get(), options_.device->allocator.get()));
+    CARILLON_ASSIGN_OR_RETURN(
+        std::unique_ptr<Executable> executable,
+        Executable::FromPart(std::move(graph), options_.device, &session->state, options));
+    program->parts.push_back(
+        {std::move(executable), std::move(part.feeds), std::move(part.fetches)});
+  }
+  program->destinations.insert(given.destinations.begin(), given.destinations.end());
+  program->session = std::move(session);
+  return program;
+}
+
+std::shared_ptr<Worker::Step> Worker::FindOrMakeStep(StepId id) {
+  if (stopping_ || ended_.contains(id)) return nullptr;
+  if (const auto found = steps_.find(id); found != steps_.end()) return found->second;
+  if (steps_.size() >= kAwaitedSteps) {
+    const auto too_old = std::chrono::steady_clock::now() - kAwaitStart;
+    std::erase_if(steps_, [&](const auto& entry) {
+      return entry.second->program == nullptr && entry.second->made < too_old;
+    });
+    if (steps_.size() >= kAwaitedSteps) return nullptr;
+  }
+  return steps_.emplace(id, std::make_shared<Step>(id, messenger_)).first->second;
+}
+
+void Worker::Start(const std::string& master, StartStep message) {
+  std::shared_ptr<Step> step;
+  Status status;
+  {
+    std::lock_guard lock(mutex_);
+    const auto program = programs_.find(message.program);
+    step = FindOrMakeStep(message.step);
+    if (step == nullptr) {
+      status = absl::CancelledError("the step was aborted before it began");
+    } else if (program == programs_.end()) {
+      steps_.erase(message.step);
+      status = absl::AbortedError(
+          "the task knows nothing of this step's graph: it has been restarted, or the session was "
+          "closed");
+    } else {
+      step->program = program->second;
+    }
+  }
+  if (!status.ok()) return Report(master, StepDone{message.step, std::move(status), {}});
+  std::unordered_map<int, Tensor> feeds;
+  for (auto& [index, tensor] : message.feeds) feeds[index] = std::move(tensor);
+  Program& program = *step->program;
+  step->parts.resize(program.parts.size());
+  for (size_t i = 0; i < program.parts.size(); ++i) {
+    Step::RunningPart& part = step->parts[i];
+    for (const int feed : program.parts[i].feeds) part.feeds.push_back(feeds[feed]);
+    part.args = {.step_id = static_cast<int64_t>(step->id),
+                 .threads = options_.threads,
+                 .feeds = part.feeds,
+                 .resources = program.resources,
+                 .cancellation = &step->cancellation,
+                 .rendezvous = step.get()};
+  }
+  step->running = program.parts.size();
+  for (size_t i = 0; i < program.parts.size(); ++i)
+    background_->Start([this, step, i] { RunPart(step, i); });
+}
+
+void Worker::RunPart(const std::shared_ptr<Step>& step, size_t part) {
+  Step::RunningPart& running = step->parts[part];
+  Executable& executable = *step->program->parts[part].executable;
+  Status status;
+  for (const Tensor& feed : running.feeds) {
+    if (!feed.has_value()) status = Internal("the master has left out a feed");
+  }
+  if (!status.ok()) return PartDone(step, part, std::move(status));
+  executable.RunAsync(running.args, &running.fetches, [this, step, part](Status result) {
+    PartDone(step, part, std::move(result));
+  });
+}
+
+void Worker::PartDone(const std::shared_ptr<Step>& step, size_t /*part*/, Status status) {
+  if (!status.ok()) {
+    bool first;
+    {
+      std::lock_guard lock(step->mutex);
+      first = step->status.ok();
+      if (first) step->status = status;
+    }
+    if (first) EndStep(step, status);
+  }
+  if (step->running.fetch_sub(1) != 1) return;
+  StepDone done{step->id, {}, {}};
+  {
+    std::lock_guard lock(step->mutex);
+    done.status = step->status;
+  }
+  const Program& program = *step->program;
+  for (size_t i = 0; done.status.ok() && i < program.parts.size(); ++i) {
+    for (size_t k = 0; k < program.parts[i].fetches.size(); ++k)
+      done.fetches.emplace_back(program.parts[i].fetches[k], std::move(step->parts[i].fetches[k]));
+  }
+  const std::string master = program.master;
+  {
+    std::lock_guard lock(mutex_);
+    steps_.erase(step->id);
+    if (!done.status.ok()) RememberEnd(step->id);
+  }
+  Report(master, std::move(done));
+  std::lock_guard lock(mutex_);
+  step_done_.notify_all();
+}
+
+void Worker::RememberEnd(StepId id) {
+  if (!ended_.insert(id).second) return;
+  ended_order_.push_back(id);
+  if (ended_order_.size() <= kEndedSteps) return;
+  ended_.erase(ended_order_.front());
+  ended_order_.pop_front();
+}
+
+void Worker::EndStep(const std::shared_ptr<Step>& step, const Status& reason) {
+  step->cancellation.Cancel(reason);
+  step->here.Abort(reason);
+}
+
+void Worker::Abort(const AbortStep& message) {
+  std::shared_ptr<Step> step;
+  {
+    std::lock_guard lock(mutex_);
+    const auto found = steps_.find(message.step);
+    if (found != steps_.end()) step = found->second;
+    if (step == nullptr || step->program == nullptr) {
+      // It is over, or the master gave it up while it was starting it.
+      RememberEnd(message.step);
+      if (step != nullptr) steps_.erase(found);
+    }
+  }
+  if (step != nullptr) EndStep(step, message.reason);
+}
+
+void Worker::Receive(Deliver message) {
+  std::shared_ptr<Step> step;
+  {
+    std::lock_guard lock(mutex_);
+    step = FindOrMakeStep(message.step);
+  }
+  if (step == nullptr) return;
+  // Whoever waits for the value goes on with it: not on the thread that brings messages.
+  background_->Start([step, message = std::move(message)]() mutable {
+    // An error is the step's, which has ended.
+    step->here.Send(message.key, std::move(message.value), message.is_dead).IgnoreError();
+  });
+}
+
+void Worker::End(const EndSession& message) {
+  std::vector<std::shared_ptr<Step>> steps;
+  {
+    std::lock_guard lock(mutex_);
+    const auto session = sessions_.find(message.session);
+    if (session == sessions_.end()) return;
+    for (const auto& [id, step] : steps_) {
+      if (step->program != nullptr && step->program->session == session->second)
+        steps.push_back(step);
+    }
+    std::erase_if(programs_,
+                  [&](const auto& entry) { return entry.second->session == session->second; });
+    sessions_.erase(session);
+  }
+  for (const auto& step : steps)
+    EndStep(step, absl::CancelledError("the session was closed while the step ran"));
+}
+
+void Worker::TaskLost(const std::string& task, const Status& reason) {
+  std::vector<std::shared_ptr<Step>> steps;
+  std::vector<std::string> orphans;
+  {
+    std::lock_guard lock(mutex_);
+    for (const auto& [name, session] : sessions_) {
+      if (session->master == task) orphans.push_back(name);
+    }
+    for (const auto& [id, step] : steps_) {
+      if (step->program == nullptr) continue;
+      for (const auto& [key, destination] : step->program->destinations) {
+        if (destination != task) continue;
+        steps.push_back(step);
+        break;
+      }
+    }
+  }
+  for (const auto& step : steps) EndStep(step, reason);
+  for (const std::string& session : orphans) {
+    LogWarning("closing the session ", session, ": its master ", task, " is lost");
+    End({session});
+  }
+}
+
+size_t Worker::num_programs() const {
+  std::lock_guard lock(mutex_);
+  return programs_.size();
+}
+
+size_t Worker::num_steps() const {
+  std::lock_guard lock(mutex_);
+  return steps_.size();
+}
+
+}  // namespace carillon

@@ -1,0 +1,43 @@
+// StepProgram: a signature of a graph, ready to run, wherever that is: on a device of this process
+// (Executable) or on several tasks.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <limits>
+#include <vector>
+
+#include "carillon/session.h"
+#include "runtime/executor.h"
+
+namespace carillon {
+
+// Thread-safe: several steps may run at once.
+class StepProgram {
+ public:
+  virtual ~StepProgram() = default;
+
+  // As Executor's.
+  virtual Status Run(const StepArgs& args, std::vector<Tensor>* fetches) = 0;
+  virtual void RunAsync(const StepArgs& args, std::vector<Tensor>* fetches,
+                        Executor::Done done) = 0;
+
+  // Whether a step does the same, and takes about as long, whatever its feeds hold: no loops, no
+  // waiting, all sizes known.
+  virtual bool has_fixed_work() const { return false; }
+  // What runs in this process; null when that is not all of it.
+  virtual const Program* local_program() const { return nullptr; }
+
+  // How long RunAsync took the last time; the longest time there is before the first.
+  std::chrono::nanoseconds last_run() const {
+    return std::chrono::nanoseconds(last_run_.load(std::memory_order_relaxed));
+  }
+  void set_last_run(std::chrono::nanoseconds time) {
+    last_run_.store(time.count(), std::memory_order_relaxed);
+  }
+
+ private:
+  std::atomic<int64_t> last_run_{std::numeric_limits<int64_t>::max()};
+};
+
+}  // namespace carillon
