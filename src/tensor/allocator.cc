@@ -26,12 +26,13 @@ void* AlignedAllocate(size_t bytes) {
 // the loops of convolutions walk dozens of rows at once, and the processor can look up the place of
 // only so many small pages. AddressSanitizer watches over the C library's blocks alone.
 #if defined(__SANITIZE_ADDRESS__)
-constexpr size_t kHugePage = 0;
+constexpr bool kUseHugePages = false;
 #else
-constexpr size_t kHugePage = size_t{2} << 20;
+constexpr bool kUseHugePages = true;
 #endif
+constexpr size_t kHugePage = size_t{2} << 20;
 
-bool IsLarge(size_t bytes) { return kHugePage != 0 && bytes >= kHugePage; }
+bool IsLarge(size_t bytes) { return kUseHugePages && bytes >= kHugePage; }
 
 size_t RoundedToPages(size_t bytes) {
   constexpr size_t kPage = 4096;
