@@ -1,0 +1,58 @@
+// TaskNetwork: messages between the tasks of a cluster, over gRPC.
+//
+// A task opens two streams to each task that it has something for: one carries the messages, the
+// other heartbeats, which are answered, so that a task that is frozen or cut off is noticed as well
+// as one that is dead. Both are opened with the first message; names are resolved each time.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <grpcpp/server_builder.h>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "distributed/cluster/task_messages.h"
+#include "tensor/allocator.h"
+
+namespace carillon {
+
+struct TaskNetworkOptions {
+  std::string task;                              // this one: "/job:ps/replica:0/task:0"
+  std::map<std::string, std::string> addresses;  // host:port of every task
+  std::shared_ptr<Allocator> allocator;          // where tensors that arrive go
+  // How long a task that was never there is waited for, and one that was.
+  std::chrono::milliseconds connect_deadline{std::chrono::seconds(60)};
+  std::chrono::milliseconds reconnect_deadline{std::chrono::seconds(3)};
+  std::chrono::milliseconds heartbeat{500};
+  std::chrono::milliseconds silence{3000};  // after which a task is lost
+};
+
+// Thread-safe. Both callbacks come from threads of the network's and must not wait for it.
+class TaskNetwork final : public TaskMessenger {
+ public:
+  using OnMessage = std::function<void(const std::string& from, TaskMessage message)>;
+  // Whatever was sent to the task and not answered is not going to be. May come more than once.
+  using OnLost = std::function<void(const std::string& task, const Status& reason)>;
+
+  TaskNetwork(TaskNetworkOptions options, OnMessage on_message, OnLost on_lost);
+  ~TaskNetwork() override;  // stops
+  TaskNetwork(const TaskNetwork&) = delete;
+  TaskNetwork& operator=(const TaskNetwork&) = delete;
+
+  // Before the gRPC server starts; the network must outlive it.
+  void AddTo(grpc::ServerBuilder* builder);
+
+  // NotFound for a task that is not in the cluster; Unimplemented for a tensor too large to travel.
+  Status Send(const std::string& task, TaskMessage message) override;
+
+  // Closes all streams. Nothing is sent or told any more once this returns; calls that come in are
+  // turned away. May be called again.
+  void Stop();
+
+ private:
+  struct State;
+  const std::unique_ptr<State> state_;
+};
+
+}  // namespace carillon

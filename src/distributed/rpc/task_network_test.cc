@@ -1,0 +1,210 @@
+// Tasks that talk over real gRPC, in one process.
+#include "distributed/rpc/task_network.h"
+
+#include <arpa/inet.h>
+#include <condition_variable>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+#include <mutex>
+#include <random>
+#include <sys/socket.h>
+#include <thread>
+#include <unistd.h>
+
+#include "base/strings.h"
+
+namespace carillon {
+namespace {
+
+const std::string kA = "/job:worker/replica:0/task:0", kB = "/job:ps/replica:0/task:0";
+
+// A port that was free a moment ago.
+int FreePort() {
+  const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  bind(socket, reinterpret_cast<sockaddr*>(&address), sizeof address);
+  getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size);
+  close(socket);
+  return ntohs(address.sin_port);
+}
+
+// One end, with what it has received and lost.
+class End {
+ public:
+  End(const std::string& task, const std::map<std::string, std::string>& addresses,
+      std::chrono::milliseconds connect_deadline = std::chrono::seconds(30))
+      : task_(task), address_(addresses.at(task)) {
+    TaskNetworkOptions options{.task = task, .addresses = addresses};
+    options.allocator = std::shared_ptr<Allocator>(HostAllocator(), [](Allocator*) {});
+    options.connect_deadline = connect_deadline;
+    options.reconnect_deadline = std::chrono::milliseconds(300);
+    network_ = std::make_unique<TaskNetwork>(
+        options,
+        [this](const std::string& from, TaskMessage message) {
+          std::lock_guard lock(mutex_);
+          received_.emplace_back(from, std::move(message));
+          changed_.notify_all();
+        },
+        [this](const std::string& task, const Status& reason) {
+          std::lock_guard lock(mutex_);
+          lost_.emplace_back(task, reason);
+          changed_.notify_all();
+        });
+  }
+  ~End() { Stop(); }
+
+  void Serve() {
+    grpc::ServerBuilder builder;
+    builder.SetMaxReceiveMessageSize(-1);
+    builder.AddListeningPort(address_, grpc::InsecureServerCredentials());
+    network_->AddTo(&builder);
+    server_ = builder.BuildAndStart();
+    ASSERT_NE(server_, nullptr) << address_;
+  }
+  void Stop() {
+    network_->Stop();
+    if (server_ != nullptr) server_->Shutdown(std::chrono::system_clock::now());
+    server_.reset();
+  }
+  TaskNetwork& network() { return *network_; }
+
+  // Waits for so many messages.
+  std::vector<std::pair<std::string, TaskMessage>> Receive(size_t count) {
+    std::unique_lock lock(mutex_);
+    EXPECT_TRUE(changed_.wait_for(lock, std::chrono::seconds(60),
+                                  [&] { return received_.size() >= count; }))
+        << received_.size() << " of " << count;
+    return std::exchange(received_, {});
+  }
+  Status WaitForLoss(const std::string& task) {
+    std::unique_lock lock(mutex_);
+    const auto find = [&] {
+      return std::ranges::find(lost_, task, &std::pair<std::string, Status>::first);
+    };
+    if (!changed_.wait_for(lock, std::chrono::seconds(60), [&] { return find() != lost_.end(); }))
+      return absl::OkStatus();
+    return find()->second;
+  }
+
+ private:
+  const std::string task_, address_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::pair<std::string, TaskMessage>> received_;
+  std::vector<std::pair<std::string, Status>> lost_;
+  std::unique_ptr<TaskNetwork> network_;
+  std::unique_ptr<grpc::Server> server_;
+};
+
+class TaskNetworkTest : public testing::Test {
+ protected:
+  const std::map<std::string, std::string> addresses_{{kA, StrCat("127.0.0.1:", FreePort())},
+                                                      {kB, StrCat("127.0.0.1:", FreePort())}};
+};
+
+Tensor RandomTensor(std::mt19937* random, int64_t elements) {
+  Tensor tensor(DType::kInt32, Shape{elements});
+  for (int32_t& value : tensor.mutable_values<int32_t>()) value = static_cast<int32_t>((*random)());
+  return tensor;
+}
+
+TEST_F(TaskNetworkTest, ThousandsOfMessagesOfAllSizesArriveInOrder) {
+  End a(kA, addresses_), b(kB, addresses_);
+  a.Serve();
+  b.Serve();
+  constexpr size_t kMessages = 3000;
+  std::mt19937 random(1);
+  std::vector<Tensor> tensors;
+  for (size_t i = 0; i < kMessages; ++i) {
+    const int64_t elements = i % 500 == 0 ? 1 << 20 : i % 10 == 0 ? random() % 100'000 : i % 20;
+    tensors.push_back(RandomTensor(&random, elements));
+  }
+  const auto send = [&](End& from, const std::string& to) {
+    for (size_t i = 0; i < kMessages; ++i)
+      ASSERT_TRUE(from.network().Send(to, Deliver{i, "key", tensors[i], false}).ok());
+  };
+  std::thread other([&] { send(b, kA); });
+  send(a, kB);
+  other.join();
+  for (End* end : {&a, &b}) {
+    const auto received = end->Receive(kMessages);
+    ASSERT_EQ(received.size(), kMessages);
+    for (size_t i = 0; i < kMessages; ++i) {
+      EXPECT_EQ(received[i].first, end == &a ? kB : kA);
+      const auto& message = std::get<Deliver>(received[i].second);
+      ASSERT_EQ(message.step, i);
+      ASSERT_EQ(message.value.shape(), tensors[i].shape());
+      ASSERT_TRUE(
+          std::ranges::equal(message.value.values<int32_t>(), tensors[i].values<int32_t>()));
+    }
+  }
+}
+
+TEST_F(TaskNetworkTest, ATaskThatIsLateIsWaitedFor) {
+  End a(kA, addresses_), b(kB, addresses_);
+  ASSERT_TRUE(a.network().Send(kB, EndSession{"early"}).ok());
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));  // let it try in vain
+  b.Serve();
+  EXPECT_EQ(std::get<EndSession>(b.Receive(1).at(0).second).session, "early");
+}
+
+TEST_F(TaskNetworkTest, ATaskThatIsMissingIsNamed) {
+  End a(kA, addresses_, std::chrono::milliseconds(500));
+  ASSERT_TRUE(a.network().Send(kB, EndSession{"x"}).ok());
+  const Status lost = a.WaitForLoss(kB);
+  EXPECT_EQ(lost.code(), absl::StatusCode::kUnavailable);
+  for (const std::string& part : {kB, addresses_.at(kB), std::string("Connection refused")})
+    EXPECT_NE(lost.message().find(part), std::string::npos) << lost;
+}
+
+TEST_F(TaskNetworkTest, ATaskThatDiesIsMissedByAllWhoTalkedToIt) {
+  End a(kA, addresses_);
+  a.Serve();
+  {
+    End b(kB, addresses_);
+    b.Serve();
+    ASSERT_TRUE(a.network().Send(kB, EndSession{"x"}).ok());
+    ASSERT_TRUE(b.network().Send(kA, EndSession{"y"}).ok());
+    b.Receive(1);
+    a.Receive(1);
+  }
+  EXPECT_EQ(a.WaitForLoss(kB).code(), absl::StatusCode::kUnavailable);
+  // And it may come back.
+  End again(kB, addresses_);
+  again.Serve();
+  ASSERT_TRUE(a.network().Send(kB, EndSession{"again"}).ok());
+  EXPECT_EQ(std::get<EndSession>(again.Receive(1).at(0).second).session, "again");
+}
+
+TEST_F(TaskNetworkTest, AnotherTaskUnderTheAddressIsNamed) {
+  auto wrong = addresses_;
+  const std::string kC = "/job:ps/replica:0/task:1";
+  wrong[kC] = wrong.at(kB);
+  End a(kA, wrong, std::chrono::milliseconds(500)), b(kB, wrong);
+  b.Serve();
+  ASSERT_TRUE(a.network().Send(kC, EndSession{"x"}).ok());
+  const Status lost = a.WaitForLoss(kC);
+  EXPECT_NE(lost.message().find(kB + " answers there"), std::string::npos) << lost;
+}
+
+TEST_F(TaskNetworkTest, StrangersAreRefused) {
+  auto without = addresses_;
+  without.erase(kA);
+  End a(kA, addresses_, std::chrono::milliseconds(500)), b(kB, without);
+  b.Serve();
+  ASSERT_TRUE(a.network().Send(kB, EndSession{"x"}).ok());
+  const Status lost = a.WaitForLoss(kB);
+  EXPECT_NE(lost.message().find("is no task of the cluster"), std::string::npos) << lost;
+}
+
+TEST_F(TaskNetworkTest, UnknownTasksAreRefusedAtOnce) {
+  End a(kA, addresses_);
+  EXPECT_EQ(a.network().Send("/job:moon/replica:0/task:0", EndSession{"x"}).code(),
+            absl::StatusCode::kNotFound);
+}
+
+}  // namespace
+}  // namespace carillon
