@@ -9,13 +9,19 @@
 #include <memory>
 #include <string>
 
+#include "carillon/cluster.h"
+
 namespace carillon {
 
 struct ServerOptions {
   // Who this task is.
   std::string job = "local";
   int task = 0;
-  // Where clients find it.
+  // All tasks that there are, this one among them; empty: it is alone.
+  ClusterSpec cluster;
+  // How long a task of the cluster that was never there is waited for.
+  std::chrono::milliseconds connect_deadline{std::chrono::seconds(60)};
+  // Where clients, and the other tasks, find it. In a cluster its own entry says so.
   std::string bind = "127.0.0.1";  // the address to listen on
   int port = 0;                    // 0: any free one
   // What clients may take.

@@ -157,7 +157,20 @@ StatusOr<PartitionedGraph> SpecializeInParts(const NodeGraph& graph, const Signa
   CARILLON_ASSIGN_OR_RETURN(std::unique_ptr<NodeGraph> work,
                             Specialize(graph, signature, devices, options, dump));
   if (options.optimize) CARILLON_RETURN_IF_ERROR(Reduce(work.get(), host, dump));
-  return Partition(std::move(work));
+  std::string device;
+  const bool is_whole = std::ranges::all_of(work->nodes(), [&](const auto& node) {
+    if (node == nullptr) return true;
+    if (device.empty()) device = node->device();
+    return node->device() == device;
+  });
+  if (!is_whole) return Partition(std::move(work));
+  Part whole{.device = device.empty() ? devices.front() : device, .graph = std::move(work)};
+  for (size_t i = 0; i < signature.feeds.size(); ++i) whole.feeds.push_back(static_cast<int>(i));
+  for (size_t i = 0; i < signature.fetches.size(); ++i)
+    whole.fetches.push_back(static_cast<int>(i));
+  PartitionedGraph result;
+  result.parts.push_back(std::move(whole));
+  return result;
 }
 
 StatusOr<std::unique_ptr<Executable>> Executable::Make(const NodeGraph& graph,

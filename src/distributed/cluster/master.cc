@@ -76,7 +76,8 @@ Status Master::CreateSession(const tensorflow::CreateSessionRequest& request,
       .device = std::make_shared<Device>(*device_),
       .resources = request.config().isolate_session_state() ? nullptr : resources_,
       .max_nodes = options_.session_nodes,
-      .log_placement = options_.log_placement || request.config().log_device_placement()};
+      .log_placement = options_.log_placement || request.config().log_device_placement(),
+      .cluster = options_.cluster};
   options.device->allocator =
       MakeLimitedAllocator(device_->allocator, options_.session_memory_bytes);
   auto session = std::make_shared<MasterSession>(
@@ -131,6 +132,12 @@ Status Master::ListDevices(const tensorflow::ListDevicesRequest& request,
   device->set_device_type(device_->type);
   device->set_memory_limit(options_.session_memory_bytes);
   device->set_incarnation(incarnation_);
+  for (const std::string& name : options_.cluster.devices) {
+    if (name == device_->name) continue;
+    tensorflow::DeviceAttributes* remote = response->add_remote_device();
+    remote->set_name(name);
+    remote->set_device_type("CPU");
+  }
   return absl::OkStatus();
 }
 

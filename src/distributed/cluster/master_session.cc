@@ -45,8 +45,55 @@ MasterSession::MasterSession(std::string handle, MasterSessionOptions options)
       options_(std::move(options)),
       local_(graph_, options_.device,
              options_.resources != nullptr ? options_.resources : &own_resources_,
-             LocalOptions(options_.config)),
-      last_used_ns_(NowNs()) {}
+             LocalOptions(options_.config), MakerOf(this)),
+      last_used_ns_(NowNs()) {
+  if (options_.cluster.task != nullptr) {
+    options_.cluster.task->worker().Adopt(
+        handle_, options_.resources != nullptr ? options_.resources : &own_resources_,
+        &local_.state());
+  }
+}
+
+ProgramMaker MasterSession::MakerOf(MasterSession* session) {
+  if (session->options_.cluster.task == nullptr) return nullptr;
+  return [session](const NodeGraph& graph, const Signature& signature,
+                   const SpecializeOptions& options) {
+    return session->MakeProgram(graph, signature, options);
+  };
+}
+
+StatusOr<std::shared_ptr<StepProgram>> MasterSession::MakeProgram(
+    const NodeGraph& graph, const Signature& signature, const SpecializeOptions& options) {
+  const MasterCluster& cluster = options_.cluster;
+  CARILLON_ASSIGN_OR_RETURN(
+      PartitionedGraph parts,
+      SpecializeInParts(graph, signature, cluster.devices, *options_.device, options));
+  if (options_.log_placement) {
+    for (const Part& part : parts.parts) {
+      for (const auto& node : part.graph->nodes()) {
+        if (node != nullptr) LogInfo("placed ", node->Describe(), " on ", part.device);
+      }
+    }
+  }
+  if (parts.parts.size() == 1 && parts.parts[0].device == options_.device->name) {
+    return Executable::FromPart(std::move(parts.parts[0].graph), options_.device, &local_.state(),
+                                options);
+  }
+  if (options.in_parts)
+    return Unimplemented("a partial run of ops on several tasks is not supported");
+  {
+    std::lock_guard lock(tasks_mutex_);
+    for (const Part& part : parts.parts)
+      tasks_.insert(part.device.substr(0, part.device.find("/device:")));
+  }
+  const KernelOptions& kernels = options.lowering.kernels;
+  return cluster.task->coordinator().Register(std::move(parts),
+                                              {.session = handle_,
+                                               .own_resources = options_.resources == nullptr,
+                                               .optimize = options.optimize,
+                                               .exact = kernels.exact,
+                                               .measure = kernels.measure});
+}
 
 void MasterSession::Begin() { running_.fetch_add(1, std::memory_order_relaxed); }
 
@@ -84,7 +131,7 @@ StatusOr<int64_t> MasterSession::Extend(const tensorflow::GraphDef& graph_def,
       [&] { return ImportGraphDef(graph_def, /*prefix=*/"", &graph_, allocator().get()); });
   End();
   CARILLON_RETURN_IF_ERROR(status);
-  if (options_.log_placement) LogPlacement(first);
+  if (options_.log_placement && options_.cluster.task == nullptr) LogPlacement(first);
   return ++version_;
 }
 
@@ -344,6 +391,12 @@ Status MasterSession::ReleaseCallable(int64_t handle) {
 
 void MasterSession::Close() {
   local_.Close();
+  if (options_.cluster.task != nullptr) {
+    std::lock_guard lock(tasks_mutex_);
+    tasks_.insert(options_.cluster.task->name());
+    options_.cluster.task->EndSession(handle_, {tasks_.begin(), tasks_.end()});
+    tasks_.clear();
+  }
   std::map<std::string, std::shared_ptr<PartialRunState>> partial_runs;
   {
     std::lock_guard lock(mutex_);

@@ -6,10 +6,12 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "base/background.h"
+#include "distributed/cluster/cluster_task.h"
 #include "distributed/cluster/step_messages.h"
 #include "graph/node_graph.h"
 #include "proto/graph.pb.h"
@@ -48,12 +50,19 @@ class CallableCall {
   std::shared_ptr<MasterSession> session_;
 };
 
+// The cluster that a session's steps may spread over.
+struct MasterCluster {
+  ClusterTask* task = nullptr;       // null: there is none
+  std::vector<std::string> devices;  // of all tasks, this one's first
+};
+
 struct MasterSessionOptions {
   tensorflow::ConfigProto config;
   std::shared_ptr<Device> device;      // its allocator is the session's share
   ResourceStore* resources = nullptr;  // those of the server; null: the session has its own
   int64_t max_nodes = 0;               // of the graph; 0: no limit
   bool log_placement = false;
+  MasterCluster cluster;
 };
 
 // Thread-safe. Invariants, under mutex_: the maps hold what was prepared and not released;
@@ -111,6 +120,11 @@ class MasterSession : public std::enable_shared_from_this<MasterSession> {
   bool IsQuick(const ByName& names, std::span<const Tensor> feeds);
   void ContinuePartialRun(std::shared_ptr<StepCall> call);
   void ExchangeParts(StepCall& call, StepReply* reply);
+  static ProgramMaker MakerOf(MasterSession* session);
+  // Specialises a signature for the tasks that its nodes are placed on.
+  StatusOr<std::shared_ptr<StepProgram>> MakeProgram(const NodeGraph& graph,
+                                                     const Signature& signature,
+                                                     const SpecializeOptions& options);
   // Puts the tensors themselves in the place of handles to tensors that the session keeps.
   Status ResolveHandles(std::vector<Tensor>* feeds);
   void LogPlacement(int first_node) const;
@@ -130,6 +144,9 @@ class MasterSession : public std::enable_shared_from_this<MasterSession> {
   std::map<std::string, std::shared_ptr<PartialRunState>> partial_runs_;
   std::map<int64_t, CallableState> callables_;
   int64_t next_handle_ = 1;
+
+  std::mutex tasks_mutex_;
+  std::set<std::string> tasks_;  // that have programs of this session, under tasks_mutex_
 
   std::atomic<int> running_{0};
   std::atomic<int64_t> last_used_ns_;

@@ -1,13 +1,19 @@
 #include "carillon/server.h"
 
+#include <algorithm>
 #include <condition_variable>
+#include <map>
 #include <mutex>
+#include <thread>
 #include <unistd.h>
 
+#include "base/logging.h"
 #include "base/strings.h"
 #include "base/throw.h"
+#include "distributed/cluster/cluster_task.h"
 #include "distributed/cluster/master.h"
 #include "distributed/rpc/grpc_server.h"
+#include "distributed/rpc/task_network.h"
 
 namespace carillon {
 namespace {
@@ -23,22 +29,82 @@ std::string TaskName(const ServerOptions& options) {
   return StrCat("/job:", options.job, "/replica:0/task:", options.task);
 }
 
+GrpcServerOptions AddressOf(const ServerOptions& options) {
+  if (options.cluster.empty()) return {.bind = options.bind, .port = options.port};
+  // As ClusterSpec has checked: host:port, a host of IPv6 in brackets.
+  const std::string& address = options.cluster.address(options.job, options.task);
+  const size_t colon = address.rfind(':');
+  std::string host = address.substr(0, colon);
+  if (host.starts_with('[')) host = host.substr(1, host.size() - 2);
+  return {.bind = host, .port = std::stoi(address.substr(colon + 1))};
+}
+
+std::map<std::string, std::string> TaskAddresses(const ClusterSpec& cluster) {
+  std::map<std::string, std::string> addresses;
+  for (const std::string& job : cluster.jobs()) {
+    for (const auto& [task, address] : cluster.tasks(job))
+      addresses[StrCat("/job:", job, "/replica:0/task:", task)] = address;
+  }
+  return addresses;
+}
+
+// This task among the others.
+struct ClusterMember {
+  ClusterMember(const ServerOptions& options, const std::shared_ptr<Device>& device,
+                MapResourceStore* resources)
+      : network(
+            {.task = TaskName(options),
+             .addresses = TaskAddresses(options.cluster),
+             .allocator = device->allocator,
+             .connect_deadline = options.connect_deadline},
+            [this](const std::string& from, TaskMessage message) {
+              task.Handle(from, std::move(message));
+            },
+            [this](const std::string& lost, const Status& reason) {
+              LogWarning(reason.message());
+              task.TaskLost(lost, reason);
+            }),
+        task(TaskName(options),
+             {.device = device,
+              .threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency())),
+              .resources = resources},
+             &network) {}
+  ~ClusterMember() { network.Stop(); }
+
+  TaskNetwork network;
+  ClusterTask task;
+};
+
 }  // namespace
 
 // Destroyed from the last member to the first: nothing is called any more once the port is closed.
 struct Server::State {
   explicit State(const ServerOptions& options)
       : device(MakeCpuDevice(TaskName(options), {.limit_bytes = MemoryLimit(options)})),
+        member(options.cluster.empty()
+                   ? nullptr
+                   : std::make_unique<ClusterMember>(options, device, &resources)),
         master({.session_memory_bytes = options.session_memory_limit_bytes,
                 .session_nodes = options.session_node_limit,
                 .session_idle_limit = options.session_idle_limit,
-                .log_placement = options.log_device_placement},
+                .log_placement = options.log_device_placement,
+                .cluster = ClusterOf(options)},
                device, &resources),
-        rpc(&master, {.bind = options.bind, .port = options.port}),
+        rpc(&master, member == nullptr ? nullptr : &member->network, AddressOf(options)),
         target(StrCat("grpc://", rpc.address())) {}
+
+  MasterCluster ClusterOf(const ServerOptions& options) {
+    if (member == nullptr) return {};
+    MasterCluster cluster{&member->task, {device->name}};
+    for (const auto& [task, address] : TaskAddresses(options.cluster)) {
+      if (task != member->task.name()) cluster.devices.push_back(task + "/device:CPU:0");
+    }
+    return cluster;
+  }
 
   std::shared_ptr<Device> device;
   MapResourceStore resources;
+  std::unique_ptr<ClusterMember> member;
   Master master;
   GrpcServer rpc;
   const std::string target;
@@ -61,6 +127,7 @@ int Server::Join() {
 
 void Server::Stop() {
   state_->master.Stop();
+  if (state_->member != nullptr) state_->member->network.Stop();
   state_->rpc.Stop();
   std::lock_guard lock(state_->mutex);
   state_->is_stopped = true;

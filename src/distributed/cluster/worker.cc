@@ -30,8 +30,9 @@ std::string_view EdgeOf(std::string_view key) { return key.substr(0, key.find(';
 
 struct Worker::SessionState {
   std::string master;
-  MapResourceStore own_resources;
-  MapResourceStore state;  // what stateful kernels keep between steps
+  ResourceStore* resources = nullptr;  // null: not decided yet
+  ResourceStore* state = nullptr;      // what stateful kernels keep between steps
+  MapResourceStore own_resources, own_state;
 };
 
 struct Worker::Program {
@@ -41,7 +42,7 @@ struct Worker::Program {
   };
   std::string master;
   std::shared_ptr<SessionState> session;
-  MapResourceStore* resources = nullptr;
+  ResourceStore* resources = nullptr;
   std::vector<Part> parts;
   std::map<std::string, std::string, std::less<>> destinations;
 };
@@ -101,6 +102,14 @@ void Worker::Report(const std::string& master, TaskMessage message) {
   if (!sent.ok()) LogWarning("could not answer ", master, ": ", sent.message());
 }
 
+void Worker::Adopt(const std::string& session, ResourceStore* resources, ResourceStore* state) {
+  auto adopted = std::make_shared<SessionState>();
+  adopted->resources = resources;
+  adopted->state = state;
+  std::lock_guard lock(mutex_);
+  sessions_[session] = std::move(adopted);
+}
+
 void Worker::Register(const std::string& master, RegisterProgram message) {
   std::shared_ptr<SessionState> session;
   {
@@ -110,6 +119,10 @@ void Worker::Register(const std::string& master, RegisterProgram message) {
     std::shared_ptr<SessionState>& known = sessions_[message.session];
     if (known == nullptr) known = std::make_shared<SessionState>();
     known->master = master;
+    if (known->resources == nullptr) {
+      known->resources = message.own_resources ? &known->own_resources : options_.resources;
+      known->state = &known->own_state;
+    }
     session = known;
   }
   background_->Start([this, master, session, message = std::move(message)]() mutable {
@@ -138,7 +151,7 @@ void Worker::Register(const std::string& master, RegisterProgram message) {
 StatusOr<std::shared_ptr<Worker::Program>> Worker::Compile(RegisterProgram& message,
                                                            std::shared_ptr<SessionState> session) {
   auto program = std::make_shared<Program>();
-  program->resources = message.own_resources ? &session->own_resources : options_.resources;
+  program->resources = session->resources;
   TaskProgram& given = message.task_program;
   SpecializeOptions options{.optimize = given.optimize, .resources = program->resources};
   options.lowering.kernels = {
@@ -158,7 +171,7 @@ StatusOr<std::shared_ptr<Worker::Program>> Worker::Compile(RegisterProgram& mess
         ImportSpecializedGraphDef(graph_def, graph.get(), options_.device->allocator.get()));
     CARILLON_ASSIGN_OR_RETURN(
         std::unique_ptr<Executable> executable,
-        Executable::FromPart(std::move(graph), options_.device, &session->state, options));
+        Executable::FromPart(std::move(graph), options_.device, session->state, options));
     program->parts.push_back(
         {std::move(executable), std::move(part.feeds), std::move(part.fetches)});
   }

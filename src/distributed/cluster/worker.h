@@ -42,6 +42,10 @@ class Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
+  // A session of this task's own master: its resources and what its kernels keep are those given,
+  // which outlive it.
+  void Adopt(const std::string& session, ResourceStore* resources, ResourceStore* state);
+
   // From the task `master`.
   void Register(const std::string& master, RegisterProgram message);
   void Start(const std::string& master, StartStep message);

@@ -28,7 +28,7 @@ struct GrpcServer::State {
   std::string address;
 };
 
-GrpcServer::GrpcServer(Master* master, const GrpcServerOptions& options)
+GrpcServer::GrpcServer(Master* master, TaskNetwork* network, const GrpcServerOptions& options)
     : state_(std::make_unique<State>(master)) {
   SetUpGrpc();
   grpc::ServerBuilder builder;
@@ -41,6 +41,7 @@ GrpcServer::GrpcServer(Master* master, const GrpcServerOptions& options)
       grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
       grpc::InsecureServerCredentials());
   state_->calls.AddTo(&builder);
+  if (network != nullptr) network->AddTo(&builder);
   state_->server = builder.BuildAndStart();
   if (state_->server == nullptr) Throw(Internal("the gRPC server does not start"));
   state_->calls.Start();

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "distributed/cluster/master.h"
+#include "distributed/rpc/task_network.h"
 
 namespace carillon {
 
@@ -18,8 +19,9 @@ struct GrpcServerOptions {
 
 class GrpcServer {
  public:
-  // `master` must outlive the server. Throws Error(Unavailable) when the address cannot be had.
-  GrpcServer(Master* master, const GrpcServerOptions& options);
+  // `master` and `network`, if there is one, must outlive the server. Throws Error(Unavailable)
+  // when the address cannot be had.
+  GrpcServer(Master* master, TaskNetwork* network, const GrpcServerOptions& options);
   ~GrpcServer();
 
   int port() const;

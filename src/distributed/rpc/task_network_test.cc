@@ -1,35 +1,20 @@
 // Tasks that talk over real gRPC, in one process.
 #include "distributed/rpc/task_network.h"
 
-#include <arpa/inet.h>
 #include <condition_variable>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 #include <mutex>
 #include <random>
-#include <sys/socket.h>
 #include <thread>
-#include <unistd.h>
 
 #include "base/strings.h"
+#include "free_port.h"
 
 namespace carillon {
 namespace {
 
 const std::string kA = "/job:worker/replica:0/task:0", kB = "/job:ps/replica:0/task:0";
-
-// A port that was free a moment ago.
-int FreePort() {
-  const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  bind(socket, reinterpret_cast<sockaddr*>(&address), sizeof address);
-  getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size);
-  close(socket);
-  return ntohs(address.sin_port);
-}
 
 // One end, with what it has received and lost.
 class End {

@@ -1,0 +1,194 @@
+// Parameter servers and workers in one process, over real gRPC.
+#include <chrono>
+#include <gtest/gtest.h>
+#include <thread>
+#include <vector>
+
+#include "carillon/carillon.h"
+#include "free_port.h"
+
+namespace carillon {
+namespace {
+
+std::string Local(int port) { return "127.0.0.1:" + std::to_string(port); }
+
+class ParameterServerTest : public testing::Test {
+ protected:
+  ParameterServerTest() {
+    for (const auto& [job, tasks] : {std::pair<std::string, int>{"ps", 2}, {"worker", 2}}) {
+      std::vector<std::string> addresses;
+      for (int i = 0; i < tasks; ++i) addresses.push_back(Local(FreePort()));
+      cluster_.AddJob(job, addresses);
+    }
+  }
+  std::unique_ptr<Server> Start(const std::string& job, int task) const {
+    return std::make_unique<Server>(ServerOptions{.job = job,
+                                                  .task = task,
+                                                  .cluster = cluster_,
+                                                  .connect_deadline = std::chrono::seconds(20)});
+  }
+
+  ClusterSpec cluster_;
+};
+
+TEST_F(ParameterServerTest, WorkersShareTheVariablesOfThePs) {
+  const auto ps0 = Start("ps", 0), ps1 = Start("ps", 1);
+  const auto worker0 = Start("worker", 0), worker1 = Start("worker", 1);
+  struct Replica {
+    Replica(const ClusterSpec& cluster, int task) {
+      const DeviceScope on(g, ReplicaDeviceSetter(cluster, {.worker_task = task}));
+      const Variable a(g, "a", Tensor::FromVector<float>({1, 2}));
+      const Variable b(g, "b", Tensor::FromVector<float>({10, 20}));
+      sum = a.read() + b.read();
+      update = Group({a.AssignAdd(Const(g, {1.0f, 1.0f})), b.AssignAdd(sum)});
+      devices = {a.handle().op().device(), b.handle().op().device(), sum.op().device()};
+      init = GlobalVariablesInitializer(g);
+    }
+    static Operation Group(const std::vector<Operation>& ops) {
+      OpBuilder group(ops[0].graph(), "NoOp");
+      for (const Operation& op : ops) group.After(op);
+      return group.Build();
+    }
+    Graph g;
+    Output sum;
+    Operation update, init;
+    std::vector<std::string> devices;
+  };
+  Replica first(cluster_, 0), second(cluster_, 1);
+  EXPECT_EQ(first.devices,
+            (std::vector<std::string>{"/job:ps/task:0", "/job:ps/task:1", "/job:worker/task:0"}));
+  Session chief(worker0->target(), first.g), other(worker1->target(), second.g);
+  try {
+    other.Run(second.sum);
+    FAIL() << "an uninitialised variable was read";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::kFailedPrecondition) << error.what();
+  }
+  chief.Run(first.init);
+  EXPECT_EQ(other.Run(second.sum).data<float>()[1], 22);
+  for (int i = 0; i < 20; ++i) chief.Run(first.update);
+  const Tensor seen = other.Run(second.sum);
+  EXPECT_EQ(chief.Run(first.sum).ToString(), seen.ToString());
+  // A worker that is restarted finds the model.
+  other.Close();
+  Session again(worker1->target(), second.g);
+  EXPECT_EQ(again.Run(second.sum).ToString(), seen.ToString());
+}
+
+TEST_F(ParameterServerTest, AWorkerNeedsOnlyThePs) {
+  const auto ps0 = Start("ps", 0);
+  const auto worker0 = Start("worker", 0);
+  Graph g;
+  Output doubled;
+  {
+    const DeviceScope on(g, "/job:ps/task:0");
+    doubled = Const(g, 21.0f) * Placeholder(g, kFloat, {});
+  }
+  Session session(worker0->target(), g);
+  EXPECT_EQ(session.Run(doubled, {{doubled.op().input(1), Tensor::Scalar(2.0f)}}).scalar<float>(),
+            42);
+}
+
+TEST_F(ParameterServerTest, ARestartedPsHasForgotten) {
+  auto ps0 = Start("ps", 0);
+  const auto worker0 = Start("worker", 0);
+  Graph g;
+  const DeviceScope on(g, ReplicaDeviceSetter(ClusterSpec{{"ps", {"x:1"}}}, {.worker_task = 0}));
+  const Variable v(g, "v", Tensor::Scalar(5.0f));
+  const Output read = v.read() * 1.0f;
+  {
+    Session session(worker0->target(), g);
+    session.Run(GlobalVariablesInitializer(g));
+    EXPECT_EQ(session.Run(read).scalar<float>(), 5);
+    ps0.reset();
+    ps0 = Start("ps", 0);
+    // What the session had there is gone with it.
+    try {
+      session.Run(read);
+      FAIL() << "a restarted task knew the session";
+    } catch (const Error& error) {
+      EXPECT_TRUE(error.code() == Code::kAborted || error.code() == Code::kUnavailable)
+          << error.what();
+    }
+  }
+  Session session(worker0->target(), g);
+  try {
+    session.Run(read);
+    FAIL() << "the variable survived";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::kFailedPrecondition) << error.what();
+  }
+  session.Run(GlobalVariablesInitializer(g));
+  EXPECT_EQ(session.Run(read).scalar<float>(), 5);
+}
+
+TEST_F(ParameterServerTest, ADeadPsIsNamed) {
+  auto ps0 = Start("ps", 0);
+  const auto worker0 = Start("worker", 0);
+  Graph g;
+  Output waiting;
+  {
+    const DeviceScope on(g, "/job:ps/task:0");
+    const Output queue = OpBuilder(g, "FIFOQueueV2")
+                             .Attr("component_types", std::vector<DType>{kFloat})
+                             .Build()
+                             .output(0);
+    waiting = OpBuilder("QueueDequeueV2")
+                  .Arg(queue)
+                  .Attr("component_types", std::vector<DType>{kFloat})
+                  .Build()
+                  .output(0);
+  }
+  const DeviceScope on(g, "/job:worker/task:0");
+  const Output result = waiting + 1.0f;
+  Session session(worker0->target(), g);
+  std::thread killer([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));  // the step has begun, or not
+    ps0.reset();
+  });
+  try {
+    session.Run(result);
+    ADD_FAILURE() << "a step of a dead task ended well";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("/job:ps/replica:0/task:0"), std::string::npos)
+        << error.what();
+  }
+  killer.join();
+}
+
+// Both workers at once, each at its own pace: the model of all learns.
+TEST_F(ParameterServerTest, AsynchronousTrainingLearns) {
+  const auto ps0 = Start("ps", 0), ps1 = Start("ps", 1);
+  std::vector<std::unique_ptr<Server>> workers;
+  for (int i = 0; i < 2; ++i) workers.push_back(Start("worker", i));
+  std::vector<float> last(2);
+  std::vector<std::thread> threads;
+  std::atomic<bool> is_initialised{false};
+  for (int task = 0; task < 2; ++task) {
+    threads.emplace_back([&, task] {
+      Graph g;
+      g.SetSeed(task + 1);
+      const DeviceScope on(g, ReplicaDeviceSetter(cluster_, {.worker_task = task}));
+      const Output x = RandomStandardNormal(g, {32, 4});
+      const Output wanted =
+          MatMul(x, Const(g, Tensor::FromVector<float>({1, -2, 3, 0.5f}, {4, 1})));
+      const Variable w(g, "w", {4, 1}, init::Zeros());
+      const Variable b(g, "b", {1}, init::Zeros());
+      const Output loss = Mean(Square(MatMul(x, w.read()) + b.read() - wanted), {0, 1});
+      const Operation train = GradientDescent(0.05).Minimize(loss);
+      Session session(workers[static_cast<size_t>(task)]->target(), g);
+      if (task == 0) {
+        session.Run(GlobalVariablesInitializer(g));
+        is_initialised = true;
+      }
+      while (!is_initialised) std::this_thread::yield();
+      for (int step = 0; step < 150; ++step) session.Run(train);
+      last[static_cast<size_t>(task)] = session.Run(loss).scalar<float>();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const float loss : last) EXPECT_LT(loss, 0.01f);
+}
+
+}  // namespace
+}  // namespace carillon
