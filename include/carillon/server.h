@@ -24,6 +24,9 @@ struct ServerOptions {
   // Where clients, and the other tasks, find it. In a cluster its own entry says so.
   std::string bind = "127.0.0.1";  // the address to listen on
   int port = 0;                    // 0: any free one
+  // Tasks of a cluster do not ask each other who they are yet: off this machine only when this says
+  // that everybody who reaches the address may run steps.
+  bool insecure = false;
   // What clients may take.
   int64_t memory_limit_bytes = -1;  // all tensors together; -1: three quarters of the memory of
                                     // the machine, 0: no limit

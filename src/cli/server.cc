@@ -36,11 +36,20 @@ sigset_t BlockEndSignals() {
 
 int RunServer(const std::vector<std::string>& arguments, Console& console) {
   ServerOptions options;
+  std::string cluster;
+  int64_t connect_seconds = 60;
   int64_t memory_mb = -1, session_memory_mb = 0, idle_seconds = 24 * 3600;
   Flags flags("carillon server", kSummary);
   flags.Group("Who and where");
   flags.Add("job", &options.job, "the name of the job that this task belongs to");
   flags.Add("task", &options.task, "its number in the job", {.min = 0});
+  flags.Add("cluster", &cluster,
+            "all tasks, as JOB|HOST:PORT;HOST:PORT,JOB|HOST:PORT or as JSON; the address of this "
+            "task is where it listens. Empty: the task is alone");
+  flags.Add("connect_seconds", &connect_seconds,
+            "how long another task is waited for before a step that needs it fails", {.min = 1});
+  flags.Add("insecure", &options.insecure,
+            "in a cluster, listen on addresses that other machines reach");
   flags.Add("bind", &options.bind,
             "the address to listen on; whoever reaches it can run steps here");
   flags.Add("port", &options.port, "the port; 0 takes any free one", {.min = 0, .max = 65535});
@@ -60,7 +69,11 @@ int RunServer(const std::vector<std::string>& arguments, Console& console) {
   flags.Add("log_device_placement", &options.log_device_placement,
             "say where each node of each session's graph is placed");
   flags.Example("carillon server --port 2222", "one task at grpc://127.0.0.1:2222");
+  flags.Example("carillon server --cluster 'ps|127.0.0.1:2222,worker|127.0.0.1:2223' --job ps",
+                "the parameter server of a cluster of two");
   if (!ParseFlags(flags, arguments, console)) return 0;
+  options.cluster = ClusterSpec::FromFlag(cluster);
+  options.connect_deadline = std::chrono::seconds(connect_seconds);
   options.memory_limit_bytes = memory_mb < 0 ? -1 : memory_mb * kMegabyte;
   options.session_memory_limit_bytes = session_memory_mb * kMegabyte;
   options.session_idle_limit = std::chrono::seconds(idle_seconds);

@@ -484,7 +484,7 @@ TEST_F(Hostile, ConnectionsThatSayNothing) {
 TEST(SilentConnection, IsClosed) {
   MapResourceStore resources;
   Master master({}, MakeCpuDevice("/job:local/replica:0/task:0", {}), &resources);
-  GrpcServer server(&master, {.handshake_timeout = std::chrono::milliseconds(50)});
+  GrpcServer server(&master, nullptr, {.handshake_timeout = std::chrono::milliseconds(50)});
   SilentConnections silent;
   for (const char* first_words : {"", "PRI", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"}) {
     ASSERT_TRUE(silent.Open(server.port()));

@@ -36,6 +36,13 @@ GrpcServerOptions AddressOf(const ServerOptions& options) {
   const size_t colon = address.rfind(':');
   std::string host = address.substr(0, colon);
   if (host.starts_with('[')) host = host.substr(1, host.size() - 2);
+  if (!options.insecure && host != "localhost" && host != "::1" && !host.starts_with("127.")) {
+    Throw(FailedPrecondition("task ", options.task, " of job '", options.job, "' would listen on ",
+                             address,
+                             ", where others than this machine reach it, and there is nothing to "
+                             "tell them from the cluster's own tasks: say --insecure if that is "
+                             "what you want, or use addresses of 127.0.0.1"));
+  }
   return {.bind = host, .port = std::stoi(address.substr(colon + 1))};
 }
 
