@@ -3,6 +3,7 @@ JOBS ?= $(shell nproc)
 SOURCES = $(shell find bench examples include src tests \( -name '*.cc' -o -name '*.h' -o -name '*.cu' \))
 CLANG_FORMAT ?= clang-format-14
 FUZZ_SECONDS ?= 60
+space := $(subst ,, )
 
 .PHONY: build packages demo test bench conformance asan tsan fuzz install format format-check layers help
 .DEFAULT_GOAL := build
@@ -27,13 +28,13 @@ conformance: build       ## compare every op with TensorFlow, in a virtual envir
 bench: build             ## measure against TensorFlow and PyTorch: bench/run
 	@bench/run
 
-asan: packages           ## run the unit tests under AddressSanitizer and UndefinedBehaviorSanitizer
-tsan: packages           ## run the unit tests under ThreadSanitizer
+asan: packages           ## run the unit tests (or TESTS) under AddressSanitizer and UndefinedBehaviorSanitizer
+tsan: packages           ## run the unit tests (or TESTS) under ThreadSanitizer
 asan tsan:
 	@mkdir -p build/$@
 	@cmake --preset $@ >build/$@/configure.log || { cat build/$@/configure.log; exit 1; }
-	@cmake --build --preset $@ -j $(JOBS) --target unit_tests
-	@ctest --preset $@ -j $(JOBS)
+	@cmake --build --preset $@ -j $(JOBS) --target $(or $(TESTS),unit_tests)
+	@ctest --preset $@ -j $(JOBS) $(if $(TESTS),-R '^($(subst $(space),|,$(strip $(TESTS))))$$')
 
 fuzz: packages           ## fuzz whatever reads bytes from outside, FUZZ_SECONDS (60) for each target; needs clang
 	@tools/install_packages clang-16 libclang-rt-16-dev
