@@ -106,8 +106,9 @@ void DataflowStep::Start(const StepArgs& args) {
 bool DataflowStep::Drain(bool wait) {
   while (true) {
     if (running_async_ > 0) {
-      AsyncRun* run = TakeReports(/*idle=*/!HasReady(), wait);
-      if (run == nullptr && !HasReady()) return false;
+      const bool idle = !HasReady();
+      AsyncRun* run = TakeReports(idle, wait);
+      if (run == nullptr && idle) return false;  // from here on the step is somebody else's
       while (run != nullptr) FinishKernel(std::exchange(run, run->next));
     }
     if (!HasReady()) {

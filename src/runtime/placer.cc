@@ -66,19 +66,26 @@ class Placer {
 
   Status FormGroups() {
     std::unordered_map<std::string, int> by_name;  // the first member of each named group
+    std::vector<bool> follows(graph_.nodes().size(), false);
     for (const auto& node : graph_.nodes()) {
       if (node == nullptr) continue;
       // Whoever changes a variable, or holds a resource's handle, is where it is.
       for (int i = 0; i < node->num_inputs(); ++i) {
         const Endpoint& input = node->input(i);
         if (input.node == nullptr) continue;
-        if (node->input_wants_ref(i) || node->input_dtype(i) == DType::kResource)
+        if (node->input_wants_ref(i) || node->input_dtype(i) == DType::kResource) {
           Join(node->id(), input.node->id());
+          follows[static_cast<size_t>(node->id())] = true;
+        }
       }
       CARILLON_RETURN_IF_ERROR(JoinByName(*node, &by_name));
     }
-    for (const auto& node : graph_.nodes()) {
-      if (node != nullptr) CARILLON_RETURN_IF_ERROR(AddWishes(*node));
+    // What those ask for who follow a variable or a resource counts as far as it agrees with it.
+    for (const bool followers : {false, true}) {
+      for (const auto& node : graph_.nodes()) {
+        if (node != nullptr && follows[static_cast<size_t>(node->id())] == followers)
+          CARILLON_RETURN_IF_ERROR(AddWishes(*node, followers));
+      }
     }
     return absl::OkStatus();
   }
@@ -101,7 +108,7 @@ class Placer {
     return absl::OkStatus();
   }
 
-  Status AddWishes(const Node& node) {
+  Status AddWishes(const Node& node, bool follows) {
     Group& group = GroupOf(node);
     if (node.device().empty()) return absl::OkStatus();
     CARILLON_ASSIGN_OR_RETURN(const DeviceName asked, Parse(node));
@@ -118,9 +125,10 @@ class Placer {
     if (conflict(asked.job, group.asked.job, no_word) ||
         conflict(asked.replica, group.asked.replica, DeviceName::kAny) ||
         conflict(asked.task, group.asked.task, DeviceName::kAny))
-      return Conflict(node, group);
+      return follows ? absl::OkStatus() : Conflict(node, group);
     if (conflict(asked.type, group.asked.type, no_word) ||
         conflict(asked.index, group.asked.index, DeviceName::kAny)) {
+      if (follows) return absl::OkStatus();
       if (!options_.allow_soft_placement) return Conflict(node, group);
       group.asked.type.reset();
       group.asked.index.reset();

@@ -60,9 +60,14 @@ def read(folder):
 class Scene:
     """What a scenario finds: a server, and a folder for files that both sides see."""
 
-    def __init__(self, server, folder):
+    def __init__(self, tool, server, folder):
+        self._tool = tool
         self.server = server
         self.folder = folder
+
+    def cluster(self, **tasks):
+        """Tasks of our own, as in cluster(ps=1, worker=2). The one who asks stops them."""
+        return served.Cluster(self._tool, **tasks)
 
     @property
     def target(self):
@@ -97,7 +102,7 @@ def _play(scenario, tool, folder, log, connection):
     problem = None
     try:
         with tf1.Graph().as_default():
-            scenario.function(Scene(server, folder))
+            scenario.function(Scene(tool, server, folder))
     except tf.errors.OpError as error:  # whose message ends with where its op was made, at length
         problem = "".join(traceback.format_tb(error.__traceback__)) + f"{type(error).__name__}: {_what(error)}"
     except Exception:

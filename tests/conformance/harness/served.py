@@ -1,6 +1,7 @@
 """Runs cases on our server, through TensorFlow's own client."""
 
 import re
+import socket
 import subprocess
 
 import tensorflow as tf
@@ -63,6 +64,56 @@ class Server:
             self.kill()
             return f"the server did not stop within {STOP_SECONDS} s of SIGTERM"
         return f"the server stopped with code {code}" if code else None
+
+
+def free_addresses(count):
+    """Addresses of this machine whose ports are free, all different."""
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    addresses = [f"127.0.0.1:{one.getsockname()[1]}" for one in sockets]
+    for one in sockets:
+        one.close()
+    return addresses
+
+
+class Cluster:
+    """One `carillon server` for each task. `spec` is what tf.train.ClusterSpec takes."""
+
+    def __init__(self, program, **tasks):
+        self.spec = {job: free_addresses(count) for job, count in tasks.items()}
+        self._program = program
+        self._processes = {}
+        for job, addresses in self.spec.items():
+            for task in range(len(addresses)):
+                self.start(job, task)
+
+    def start(self, job, task):
+        text = ",".join(f"{name}|{';'.join(addresses)}" for name, addresses in self.spec.items())
+        command = [self._program, "server", "--cluster", text, "--job", job, "--task", str(task)]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        if "ready at" not in process.stdout.readline():
+            raise RuntimeError(f"task {task} of job {job} did not start")
+        self._processes[job, task] = process
+
+    def target(self, job, task):
+        return f"grpc://{self.spec[job][task]}"
+
+    def kill(self, job, task):
+        """Ends a task without warning."""
+        self._processes[job, task].kill()
+        self._processes[job, task].wait()
+
+    def stop(self):
+        """Ends all tasks; raises when one did not end as it should."""
+        for process in self._processes.values():
+            process.terminate()
+        for (job, task), process in self._processes.items():
+            try:
+                code = process.wait(STOP_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                raise RuntimeError(f"task {task} of job {job} did not stop within {STOP_SECONDS} s of SIGTERM") from None
+            if code:
+                raise RuntimeError(f"task {task} of job {job} stopped with code {code}")
 
 
 def evaluate(server, graph, runs):

@@ -20,14 +20,25 @@ def losses(graph, init, loss, train, feeds, target, config):
         return [session.run([loss, train], feeds(step))[0] for step in range(STEPS)]
 
 
-def compare_training(scene, build):
+def train(build, target, config, device=None):
     """`build` makes the graph and gives (loss, train op, step -> feeds)."""
-    graph = tf1.get_default_graph()
-    tf1.set_random_seed(11)
-    loss, train, feeds = build()
-    init = tf1.global_variables_initializer()
-    theirs = losses(graph, init, loss, train, feeds, "", oracle.CONFIG)
-    ours = losses(graph, init, loss, train, feeds, scene.target, None)
+    with tf1.Graph().as_default() as graph, tf1.device(device):
+        tf1.set_random_seed(11)
+        loss, update, feeds = build()
+        init = tf1.global_variables_initializer()
+    return losses(graph, init, loss, update, feeds, target, config)
+
+
+def compare_training(scene, build, clustered=False):
+    theirs = train(build, "", oracle.CONFIG)
+    if clustered:
+        # The variables are spread over two parameter servers; the client drives one of the workers.
+        cluster = scene.cluster(ps=2, worker=1)
+        setter = tf1.train.replica_device_setter(worker_device="/job:worker/task:0", cluster=cluster.spec)
+        ours = train(build, cluster.target("worker", 0), None, setter)
+        cluster.stop()
+    else:
+        ours = train(build, scene.target, None)
     assert min(theirs[-10:]) < theirs[0], f"the model does not learn, so it says little: {theirs[0]} … {theirs[-1]}"
     for step, (a, b) in enumerate(zip(theirs, ours)):
         assert math.isfinite(a)
@@ -63,10 +74,12 @@ def sgd(loss, rate=0.1):
 
 
 def model(build):
-    """Each model is trained with reference and with resource variables."""
+    """Each model is trained with reference and with resource variables, on one server and on a cluster."""
     for resource in (False, True):
-        name = f"{build.__name__}_{'resource' if resource else 'reference'}"
-        scenario(lambda scene, resource=resource: compare_training(scene, lambda: build(resource)), name=name, deadline=120)
+        for clustered in (False, True):
+            name = f"{build.__name__}_{'resource' if resource else 'reference'}{'_on_a_cluster' if clustered else ''}"
+            play = lambda scene, resource=resource, clustered=clustered: compare_training(scene, lambda: build(resource), clustered)
+            scenario(play, name=name, deadline=120)
     return build
 
 
@@ -103,9 +116,10 @@ def batch_norm(resource):
     loss = cross_entropy(y, dense("out", h, 4, resource))
     with tf.control_dependencies([keep]):
         train = sgd(loss)
-    with tf.control_dependencies([train]):
-        loss = loss + 1e-3 * tf.reduce_sum(average.read_value())
-    return loss, train, feeds
+    # Read where it is: on another task it would be what it was when the step began, in TensorFlow as well.
+    with tf.control_dependencies([train]), tf1.colocate_with(average):
+        average = average.read_value()
+    return loss + 1e-3 * tf.reduce_sum(average), train, feeds
 
 
 @model
@@ -150,13 +164,14 @@ def conditional(resource):
 
 
 def with_control_flow(build, functional):
-    def play(scene, resource):
+    def play(scene, resource, clustered):
         (tf1.enable_control_flow_v2 if functional else tf1.disable_control_flow_v2)()
-        compare_training(scene, lambda: build(resource))
+        compare_training(scene, lambda: build(resource), clustered)
 
     for resource in (True,) if functional else (False, True):
-        name = f"{build.__name__}_{'functional' if functional else 'resource' if resource else 'reference'}"
-        scenario(lambda scene, resource=resource: play(scene, resource), name=name, deadline=120)
+        for clustered in (False, True):
+            name = f"{build.__name__}_{'functional' if functional else 'resource' if resource else 'reference'}{'_on_a_cluster' if clustered else ''}"
+            scenario(lambda scene, resource=resource, clustered=clustered: play(scene, resource, clustered), name=name, deadline=120)
 
 
 for functional in (False, True):
