@@ -113,9 +113,9 @@ StatusOr<std::shared_ptr<StepProgram>> Coordinator::Register(PartitionedGraph gr
     task_program.optimize = options.optimize;
     task_program.exact = options.exact;
     task_program.measure = options.measure;
-    const Status sent =
-        messenger_->Send(task, RegisterProgram{program->id, options.session, options.own_resources,
-                                               std::move(task_program)});
+    const Status sent = messenger_->Send(
+        task, RegisterProgram{program->id, options.session, options.own_resources,
+                              options.known_to.contains(task), std::move(task_program)});
     if (!sent.ok()) OnRegistered(task, {program->id, sent});
   }
   std::unique_lock lock(mutex_);

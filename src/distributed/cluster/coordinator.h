@@ -18,6 +18,7 @@ namespace carillon {
 struct ProgramOptions {
   std::string session;
   bool own_resources = false;
+  std::set<std::string> known_to;  // tasks that have had programs of the session
   bool optimize = true;
   bool exact = false;
   bool measure = true;

@@ -81,18 +81,23 @@ StatusOr<std::shared_ptr<StepProgram>> MasterSession::MakeProgram(
   }
   if (options.in_parts)
     return Unimplemented("a partial run of ops on several tasks is not supported");
+  std::set<std::string> tasks;
+  for (const Part& part : parts.parts)
+    tasks.insert(part.device.substr(0, part.device.find("/device:")));
+  ProgramOptions program{.session = handle_,
+                         .own_resources = options_.resources == nullptr,
+                         .optimize = options.optimize,
+                         .exact = options.lowering.kernels.exact,
+                         .measure = options.lowering.kernels.measure};
   {
     std::lock_guard lock(tasks_mutex_);
-    for (const Part& part : parts.parts)
-      tasks_.insert(part.device.substr(0, part.device.find("/device:")));
+    program.known_to = tasks_;
   }
-  const KernelOptions& kernels = options.lowering.kernels;
-  return cluster.task->coordinator().Register(std::move(parts),
-                                              {.session = handle_,
-                                               .own_resources = options_.resources == nullptr,
-                                               .optimize = options.optimize,
-                                               .exact = kernels.exact,
-                                               .measure = kernels.measure});
+  CARILLON_ASSIGN_OR_RETURN(std::shared_ptr<StepProgram> registered,
+                            cluster.task->coordinator().Register(std::move(parts), program));
+  std::lock_guard lock(tasks_mutex_);
+  tasks_.merge(tasks);
+  return registered;
 }
 
 void MasterSession::Begin() { running_.fetch_add(1, std::memory_order_relaxed); }

@@ -41,6 +41,7 @@ struct RegisterProgram {
   ProgramId program = 0;
   std::string session;         // its handle: unique in the cluster
   bool own_resources = false;  // the session shares no variables with others
+  bool is_known = false;       // the task has had programs of this session
   TaskProgram task_program;
 };
 struct StartStep {

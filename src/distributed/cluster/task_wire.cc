@@ -36,6 +36,7 @@ void SetProgram(const RegisterProgram& message, wire::TaskProgram* to) {
   to->set_exact(from.exact);
   to->set_measure(from.measure);
   to->set_own_resources(message.own_resources);
+  to->set_is_known(message.is_known);
 }
 
 TaskProgram ProgramOf(wire::TaskProgram* from) {
@@ -121,6 +122,7 @@ StatusOr<TaskMessage> MessageOf(wire::TaskHeader* header, std::vector<Tensor>* t
     case wire::TaskHeader::REGISTER_PROGRAM: {
       RegisterProgram m{header->program(), std::move(*header->mutable_session())};
       m.own_resources = header->task_program().own_resources();
+      m.is_known = header->task_program().is_known();
       m.task_program = ProgramOf(header->mutable_task_program());
       return m;
     }

@@ -21,7 +21,7 @@ std::vector<TaskMessage> Examples() {
   program.parts.push_back({"/job:ps/task:0/device:GPU:0", "another", {}, {0}});
   program.destinations = {{"edge 0", "/job:worker/task:1"}, {"edge 1", "/job:worker/task:0"}};
   program.exact = true;
-  return {RegisterProgram{7, "session", true, program},
+  return {RegisterProgram{7, "session", true, true, program},
           StartStep{7, UINT64_MAX, {{0, Tensor::Scalar(1.5f)}, {2, Tensor::Scalar(true)}}},
           Deliver{8, "edge 0;3", Tensor(DType::kFloat, Shape{1000, 50}), false},
           Deliver{8, "edge 1", Tensor(), true},
@@ -47,7 +47,8 @@ TEST(TaskWire, ComesBackAsItWas) {
   for (size_t i = 0; i < sent.size(); ++i) EXPECT_EQ((*got)[i].index(), sent[i].index());
   const auto& program = std::get<RegisterProgram>((*got)[0]);
   EXPECT_EQ(program.session, "session");
-  EXPECT_TRUE(program.own_resources && program.task_program.exact && program.task_program.optimize);
+  EXPECT_TRUE(program.own_resources && program.is_known && program.task_program.exact &&
+              program.task_program.optimize);
   ASSERT_EQ(program.task_program.parts.size(), 2);
   EXPECT_EQ(program.task_program.parts[0].feeds, (std::vector<int>{0, 2}));
   EXPECT_EQ(program.task_program.destinations.at("edge 1"), "/job:worker/task:0");

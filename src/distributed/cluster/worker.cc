@@ -113,8 +113,17 @@ void Worker::Adopt(const std::string& session, ResourceStore* resources, Resourc
 void Worker::Register(const std::string& master, RegisterProgram message) {
   std::shared_ptr<SessionState> session;
   {
-    std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     if (stopping_) return;
+    if (message.is_known && !sessions_.contains(message.session)) {
+      lock.unlock();
+      return Report(master, ProgramRegistered{
+                                message.program,
+                                absl::AbortedError(StrCat(
+                                    options_.device->name,
+                                    " knows nothing of the session: the task has been restarted, "
+                                    "or has missed the session's master"))});
+    }
     ++compiling_;
     std::shared_ptr<SessionState>& known = sessions_[message.session];
     if (known == nullptr) known = std::make_shared<SessionState>();

@@ -1,6 +1,7 @@
 """Runs cases on our server, through TensorFlow's own client."""
 
 import re
+import signal
 import socket
 import subprocess
 
@@ -102,11 +103,16 @@ class Cluster:
         self._processes[job, task].kill()
         self._processes[job, task].wait()
 
+    def signal(self, job, task, number):
+        self._processes[job, task].send_signal(number)
+
     def stop(self):
         """Ends all tasks; raises when one did not end as it should."""
         for process in self._processes.values():
             process.terminate()
         for (job, task), process in self._processes.items():
+            if process.returncode == -signal.SIGKILL:
+                continue
             try:
                 code = process.wait(STOP_SECONDS)
             except subprocess.TimeoutExpired:
