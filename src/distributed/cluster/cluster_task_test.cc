@@ -14,9 +14,9 @@ namespace carillon {
 namespace {
 
 // Brings messages to each task in order, on a thread of the task's own.
-class Queues final : public TaskMessenger {
+class Queues {
  public:
-  ~Queues() override { Stop(); }
+  ~Queues() { Stop(); }
 
   void Add(ClusterTask* task) {
     auto inbox = std::make_unique<Inbox>();
@@ -58,7 +58,6 @@ class Queues final : public TaskMessenger {
     std::lock_guard lock(mutex_);
     return sent_;
   }
-  Status Send(const std::string&, TaskMessage) override { return Internal("by its sender"); }
 
  private:
   struct Inbox {
@@ -157,6 +156,18 @@ class ClusterTaskTest : public testing::Test {
     return program;
   }
 
+  // 3 goes to the ps, is doubled there, and comes back to be added to itself.
+  StatusOr<Program> PrepareRoundTrip() {
+    const Output x = Placeholder(g_, kFloat, {});
+    Output there;
+    {
+      const DeviceScope on(g_, "/job:ps/task:0");
+      there = x * 2.0f;
+    }
+    const DeviceScope on(g_, "/job:worker");
+    return Prepare({there + x}, {{x, Tensor::Scalar(3.0f)}});
+  }
+
   static StatusOr<std::vector<Tensor>> Run(const Program& program,
                                            CancellationSource* cancellation = nullptr) {
     CancellationSource own;
@@ -204,14 +215,7 @@ TEST_F(ClusterTaskTest, ValuesGoRoundTheTasks) {
 
 // Start of two tasks, a value each way, two answers: nothing else in a step.
 TEST_F(ClusterTaskTest, AStepTakesFewMessages) {
-  const Output x = Placeholder(g_, kFloat, {});
-  Output there;
-  {
-    const DeviceScope on(g_, "/job:ps/task:0");
-    there = x * 2.0f;
-  }
-  const DeviceScope on(g_, "/job:worker");
-  const auto program = Prepare({there + x}, {{x, Tensor::Scalar(3.0f)}});
+  const auto program = PrepareRoundTrip();
   ASSERT_TRUE(program.ok()) << program.status();
   ASSERT_TRUE(Run(*program).ok());
   const size_t before = queues_.sent();
@@ -261,14 +265,7 @@ TEST_F(ClusterTaskTest, TheFirstErrorEndsTheStepEverywhere) {
 }
 
 TEST_F(ClusterTaskTest, ALostTaskEndsItsSteps) {
-  const Output x = Placeholder(g_, kFloat, {});
-  Output there;
-  {
-    const DeviceScope on(g_, "/job:ps/task:0");
-    there = x * 2.0f;
-  }
-  const DeviceScope on(g_, "/job:worker");
-  const auto program = Prepare({there + x}, {{x, Tensor::Scalar(3.0f)}});
+  const auto program = PrepareRoundTrip();
   ASSERT_TRUE(program.ok()) << program.status();
   queues_.Cut(kPs0);
   StatusOr<std::vector<Tensor>> results(Internal("not run"));

@@ -7,21 +7,13 @@
 #include "absl/strings/str_join.h"
 #include "base/random_id.h"
 #include "base/strings.h"
-#include "graph/device_name.h"
 #include "graph/graph_def.h"
 
 namespace carillon {
-namespace {
 
-// "/job:ps/replica:0/task:1" of a device there.
-StatusOr<std::string> TaskOf(const std::string& device) {
-  CARILLON_ASSIGN_OR_RETURN(DeviceName name, ParseDeviceName(device));
-  name.type.reset();
-  name.index.reset();
-  return name.ToString();
+std::string TaskOfDevice(const std::string& device) {
+  return device.substr(0, device.find("/device:"));
 }
-
-}  // namespace
 
 struct Coordinator::Registration {
   std::set<std::string> waiting_for;
@@ -36,7 +28,6 @@ struct Coordinator::Step {
   bool aborted = false;
 
   std::vector<Tensor>* fetches;
-  size_t num_fetches;
   Executor::Done done;
   CancellationSource* cancellation;
   uint64_t token = 0;
@@ -87,7 +78,7 @@ StatusOr<std::shared_ptr<StepProgram>> Coordinator::Register(PartitionedGraph gr
   std::vector<std::string> task_of_part;
   size_t num_fetches = 0;
   for (Part& part : graph.parts) {
-    CARILLON_ASSIGN_OR_RETURN(std::string task, TaskOf(part.device));
+    std::string task = TaskOfDevice(part.device);
     num_fetches += part.fetches.size();
     by_task[task].parts.push_back({part.device, ExportGraphDefBinary(*part.graph),
                                    std::move(part.feeds), std::move(part.fetches)});
@@ -146,7 +137,6 @@ void Coordinator::Run(ClusterProgram& program, const StepArgs& args, std::vector
                       Executor::Done done) {
   auto step = std::make_shared<Step>();
   step->fetches = fetches;
-  step->num_fetches = program.num_fetches;
   step->done = std::move(done);
   step->cancellation = args.cancellation;
   fetches->assign(program.num_fetches, Tensor());
@@ -189,7 +179,7 @@ void Coordinator::TaskDone(StepId id, const std::string& from, Status status,
     step = found->second;
     if (step->waiting_for.erase(from) == 0) return;
     for (auto& [index, tensor] : fetches) {
-      if (index >= 0 && static_cast<size_t>(index) < step->num_fetches)
+      if (index >= 0 && static_cast<size_t>(index) < step->fetches->size())
         (*step->fetches)[static_cast<size_t>(index)] = std::move(tensor);
     }
     if (!status.ok() && step->status.ok()) {

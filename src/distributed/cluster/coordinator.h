@@ -15,6 +15,9 @@
 
 namespace carillon {
 
+// "/job:ps/replica:0/task:1" of a device there, as Place names them.
+std::string TaskOfDevice(const std::string& device);
+
 struct ProgramOptions {
   std::string session;
   bool own_resources = false;

@@ -82,8 +82,7 @@ StatusOr<std::shared_ptr<StepProgram>> MasterSession::MakeProgram(
   if (options.in_parts)
     return Unimplemented("a partial run of ops on several tasks is not supported");
   std::set<std::string> tasks;
-  for (const Part& part : parts.parts)
-    tasks.insert(part.device.substr(0, part.device.find("/device:")));
+  for (const Part& part : parts.parts) tasks.insert(TaskOfDevice(part.device));
   ProgramOptions program{.session = handle_,
                          .own_resources = options_.resources == nullptr,
                          .optimize = options.optimize,

@@ -23,10 +23,14 @@ int64_t MemoryLimit(const ServerOptions& options) {
   return int64_t{sysconf(_SC_PHYS_PAGES)} / 4 * 3 * sysconf(_SC_PAGE_SIZE);
 }
 
+std::string TaskName(const std::string& job, int task) {
+  return StrCat("/job:", job, "/replica:0/task:", task);
+}
+
 std::string TaskName(const ServerOptions& options) {
   if (options.job.empty()) Throw(InvalidArgument("a server needs the name of its job"));
   if (options.task < 0) Throw(InvalidArgument("task ", options.task, ": tasks count from 0"));
-  return StrCat("/job:", options.job, "/replica:0/task:", options.task);
+  return TaskName(options.job, options.task);
 }
 
 GrpcServerOptions AddressOf(const ServerOptions& options) {
@@ -49,8 +53,7 @@ GrpcServerOptions AddressOf(const ServerOptions& options) {
 std::map<std::string, std::string> TaskAddresses(const ClusterSpec& cluster) {
   std::map<std::string, std::string> addresses;
   for (const std::string& job : cluster.jobs()) {
-    for (const auto& [task, address] : cluster.tasks(job))
-      addresses[StrCat("/job:", job, "/replica:0/task:", task)] = address;
+    for (const auto& [task, address] : cluster.tasks(job)) addresses[TaskName(job, task)] = address;
   }
   return addresses;
 }

@@ -247,13 +247,12 @@ void Worker::RunPart(const std::shared_ptr<Step>& step, size_t part) {
   for (const Tensor& feed : running.feeds) {
     if (!feed.has_value()) status = Internal("the master has left out a feed");
   }
-  if (!status.ok()) return PartDone(step, part, std::move(status));
-  executable.RunAsync(running.args, &running.fetches, [this, step, part](Status result) {
-    PartDone(step, part, std::move(result));
-  });
+  if (!status.ok()) return PartDone(step, std::move(status));
+  executable.RunAsync(running.args, &running.fetches,
+                      [this, step](Status result) { PartDone(step, std::move(result)); });
 }
 
-void Worker::PartDone(const std::shared_ptr<Step>& step, size_t /*part*/, Status status) {
+void Worker::PartDone(const std::shared_ptr<Step>& step, Status status) {
   if (!status.ok()) {
     bool first;
     {

@@ -71,7 +71,7 @@ class Worker {
   // Under mutex_: the step, made when it is new; null when it has ended.
   std::shared_ptr<Step> FindOrMakeStep(StepId id);
   void RunPart(const std::shared_ptr<Step>& step, size_t part);
-  void PartDone(const std::shared_ptr<Step>& step, size_t part, Status status);
+  void PartDone(const std::shared_ptr<Step>& step, Status status);
   void EndStep(const std::shared_ptr<Step>& step, const Status& reason);
   void RememberEnd(StepId id);  // under mutex_
   void Report(const std::string& master, TaskMessage message);

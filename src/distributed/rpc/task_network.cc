@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "base/logging.h"
-#include "base/random_id.h"
 #include "base/strings.h"
 #include "distributed/cluster/task_wire.h"
 #include "distributed/rpc/conversions.h"
@@ -37,7 +36,7 @@ constexpr const char* kTaskKey = "carillon-task";
 // Small messages travel together up to here.
 constexpr size_t kBatchBytes = 256 << 10;
 constexpr size_t kBatchMessages = 1000;
-constexpr size_t kLargestTensor = size_t{INT32_MAX} - (1 << 20);  // of one gRPC message
+constexpr size_t kLargestMessage = size_t{INT32_MAX} - (1 << 20);  // what gRPC takes, and slack
 
 constexpr milliseconds kRetry{200};
 
@@ -79,20 +78,27 @@ struct IncomingCall final : Call {
   grpc::ServerContext* const context;
 };
 
-bool IsTooLarge(const Tensor& tensor) {
-  return tensor.has_value() && IsPlainData(tensor.dtype()) && tensor.num_bytes() > kLargestTensor;
+Status WhyLost(const std::string& task, const Call& heartbeats, milliseconds silence) {
+  return absl::UnavailableError(heartbeats.went_silent()
+                                    ? StrCat(task, " has given no sign of life for ",
+                                             silence.count(), " ms: it is frozen, or cut off")
+                                    : StrCat(task, " is gone: it has closed the connection"));
 }
 
-Status CheckSizes(const TaskMessage& message) {
-  bool too_large = false;
-  if (const auto* deliver = std::get_if<Deliver>(&message)) too_large = IsTooLarge(deliver->value);
-  const auto check = [&](const std::vector<IndexedTensor>& list) {
-    for (const auto& [index, tensor] : list) too_large = too_large || IsTooLarge(tensor);
+// All tensors of a message travel in one of gRPC's.
+Status CheckSize(const TaskMessage& message) {
+  size_t bytes = 0;
+  const auto add = [&](const Tensor& tensor) {
+    if (tensor.has_value() && IsPlainData(tensor.dtype())) bytes += tensor.num_bytes();
   };
-  if (const auto* start = std::get_if<StartStep>(&message)) check(start->feeds);
-  if (const auto* done = std::get_if<StepDone>(&message)) check(done->fetches);
-  if (too_large) return Unimplemented("a tensor of 2 GB or more cannot be sent to another task");
-  return absl::OkStatus();
+  const auto add_all = [&](const std::vector<IndexedTensor>& list) {
+    for (const auto& [index, tensor] : list) add(tensor);
+  };
+  if (const auto* deliver = std::get_if<Deliver>(&message)) add(deliver->value);
+  if (const auto* start = std::get_if<StartStep>(&message)) add_all(start->feeds);
+  if (const auto* done = std::get_if<StepDone>(&message)) add_all(done->fetches);
+  if (bytes <= kLargestMessage) return absl::OkStatus();
+  return Unimplemented("tensors of 2 GB or more cannot be sent to another task in one message");
 }
 
 }  // namespace
@@ -107,8 +113,9 @@ struct TaskNetwork::State {
 
   grpc::Status TakeMessages(grpc::ServerContext* context, ServerStream* stream);
   grpc::Status AnswerHeartbeats(grpc::ServerContext* context, ServerStream* stream);
-  // Refuses callers that do not say who they are.
-  grpc::Status Welcome(grpc::ServerContext* context, ServerStream* stream, std::string* from);
+  // Answers a caller's hello; refuses callers that are no tasks of the cluster.
+  grpc::Status Welcome(IncomingCall* call, ServerStream* stream, std::string* from);
+  void Leave(IncomingCall* call);
 
   const TaskNetworkOptions options;
   const OnMessage on_message;
@@ -292,13 +299,7 @@ class TaskNetwork::State::Link {
   }
 
   Status Lost() const {
-    if (heartbeats_ != nullptr && heartbeats_->went_silent()) {
-      return absl::UnavailableError(
-          StrCat(task_, " at ", address_, " has given no sign of life for ",
-                 network_.options.silence.count(), " ms: it is frozen, or cut off"));
-    }
-    return absl::UnavailableError(
-        StrCat(task_, " at ", address_, " is gone: it has closed the connection"));
+    return WhyLost(StrCat(task_, " at ", address_), *heartbeats_, network_.options.silence);
   }
 
   void Disconnect(const Status& reason) {
@@ -399,29 +400,32 @@ void TaskNetwork::State::Remove(Call* call) {
   watched.erase(call);
 }
 
-grpc::Status TaskNetwork::State::Welcome(grpc::ServerContext* context, ServerStream* stream,
+grpc::Status TaskNetwork::State::Welcome(IncomingCall* call, ServerStream* stream,
                                          std::string* from) {
-  *from = TaskIn(context->client_metadata());
+  *from = TaskIn(call->context->client_metadata());
   if (!options.addresses.contains(*from)) {
-    LogWarning("refused ", context->peer(), ": it calls itself '", *from,
+    LogWarning("refused ", call->context->peer(), ": it calls itself '", *from,
                "', which is no task of this cluster");
     return {grpc::StatusCode::PERMISSION_DENIED,
             StrCat("'", *from, "' is no task of the cluster of ", options.task)};
   }
-  context->AddInitialMetadata(kTaskKey, options.task);
+  call->context->AddInitialMetadata(kTaskKey, options.task);
   stream->SendInitialMetadata();
+  std::lock_guard lock(mutex);
+  if (stopping) return {grpc::StatusCode::UNAVAILABLE, "the task is shutting down"};
+  incoming.insert(call);
   return grpc::Status::OK;
 }
 
+void TaskNetwork::State::Leave(IncomingCall* call) {
+  std::lock_guard lock(mutex);
+  incoming.erase(call);
+}
+
 grpc::Status TaskNetwork::State::TakeMessages(grpc::ServerContext* context, ServerStream* stream) {
-  std::string from;
-  if (const grpc::Status status = Welcome(context, stream, &from); !status.ok()) return status;
   IncomingCall call(context);
-  {
-    std::lock_guard lock(mutex);
-    if (stopping) return {grpc::StatusCode::UNAVAILABLE, "the task is shutting down"};
-    incoming.insert(&call);
-  }
+  std::string from;
+  if (const grpc::Status status = Welcome(&call, stream, &from); !status.ok()) return status;
   Status status;
   ByteBuffer bytes;
   while (status.ok() && stream->Read(&bytes)) {
@@ -432,20 +436,17 @@ grpc::Status TaskNetwork::State::TakeMessages(grpc::ServerContext* context, Serv
                               [&](TaskMessage message) { on_message(from, std::move(message)); });
   }
   if (!status.ok()) LogWarning("closed the connection of ", from, ": ", status.message());
-  std::lock_guard lock(mutex);
-  incoming.erase(&call);
+  Leave(&call);
   return ToGrpcStatus(status);
 }
 
 grpc::Status TaskNetwork::State::AnswerHeartbeats(grpc::ServerContext* context,
                                                   ServerStream* stream) {
-  std::string from;
-  if (const grpc::Status status = Welcome(context, stream, &from); !status.ok()) return status;
   IncomingCall call(context);
+  std::string from;
+  if (const grpc::Status status = Welcome(&call, stream, &from); !status.ok()) return status;
   {
     std::lock_guard lock(mutex);
-    if (stopping) return {grpc::StatusCode::UNAVAILABLE, "the task is shutting down"};
-    incoming.insert(&call);
     watched.insert(&call);
     ++heartbeats[from];
   }
@@ -454,21 +455,16 @@ grpc::Status TaskNetwork::State::AnswerHeartbeats(grpc::ServerContext* context,
     call.Heard();
     if (!stream->Write(beat)) break;
   }
+  Leave(&call);
   bool is_lost;
   {
     std::lock_guard lock(mutex);
-    incoming.erase(&call);
     watched.erase(&call);
     is_lost = --heartbeats[from] == 0 && !stopping;
   }
   const auto link = links.find(from);
-  if (is_lost && (link == links.end() || !link->second->Break())) {
-    on_lost(from, absl::UnavailableError(call.went_silent()
-                                             ? StrCat(from, " has given no sign of life for ",
-                                                      options.silence.count(),
-                                                      " ms: it is frozen, or cut off")
-                                             : StrCat(from, " has closed the connection")));
-  }
+  if (is_lost && (link == links.end() || !link->second->Break()))
+    on_lost(from, WhyLost(from, call, options.silence));
   return grpc::Status::OK;
 }
 
@@ -486,7 +482,7 @@ Status TaskNetwork::Send(const std::string& task, TaskMessage message) {
   const auto link = state_->links.find(task);
   if (link == state_->links.end())
     return absl::NotFoundError(StrCat("there is no task '", task, "' in the cluster"));
-  CARILLON_RETURN_IF_ERROR(CheckSizes(message));
+  CARILLON_RETURN_IF_ERROR(CheckSize(message));
   link->second->Send(std::move(message));
   return absl::OkStatus();
 }
