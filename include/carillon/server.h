@@ -21,6 +21,9 @@ struct ServerOptions {
   ClusterSpec cluster;
   // How long a task of the cluster that was never there is waited for.
   std::chrono::milliseconds connect_deadline{std::chrono::seconds(60)};
+  // How long Join waits for the tasks that it serves to come back when all are done or lost; 0: for
+  // ever.
+  std::chrono::milliseconds grace{std::chrono::seconds(60)};
   // Where clients, and the other tasks, find it. In a cluster its own entry says so.
   std::string bind = "127.0.0.1";  // the address to listen on
   int port = 0;                    // 0: any free one
@@ -28,6 +31,7 @@ struct ServerOptions {
   // that everybody who reaches the address may run steps.
   bool insecure = false;
   // What clients may take.
+  int threads = 0;                  // that a kernel may use; 0: $CARILLON_THREADS, or all cores
   int64_t memory_limit_bytes = -1;  // all tensors together; -1: three quarters of the memory of
                                     // the machine, 0: no limit
   int64_t session_memory_limit_bytes = 0;  // tensors of one session; 0: no limit of its own
@@ -44,6 +48,7 @@ class Server {
   // Throws Error(InvalidArgument) for options that make no sense, Error(Unavailable) when the
   // address cannot be had.
   explicit Server(const ServerOptions& options = {});
+  // Finishes; stops without saying that the task is done when an exception is on its way.
   ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
@@ -52,9 +57,15 @@ class Server {
   const std::string& target() const;
   int port() const;
 
-  // Returns when Stop was called: 0, for main() to return.
+  // For a task that only serves others. Returns 0, for main() to return, when the job is over: all
+  // tasks of other jobs than "ps" are done, and those of its own job that had sessions here; or
+  // those that came are done or lost, and nobody came (back) within the grace time. Also when the
+  // server is stopped; without a cluster only then.
   int Join();
-  // Cancels running steps, closes the sessions and lets go of the port. Waits for that.
+  // Tells the cluster that the work of this task is complete, and stops. Once stopped, nothing.
+  void Finish();
+  // Cancels running steps, closes the sessions and lets go of the port. Waits for that. The others
+  // miss a task that stops without having finished: it may come back.
   void Stop();
 
   // For looking inside: sessions that are open, and bytes that tensors take.

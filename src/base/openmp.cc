@@ -4,8 +4,8 @@
 // forms that are not here, finds what it expects.
 #include <algorithm>
 #include <dlfcn.h>
-#include <thread>
 
+#include "base/cores.h"
 #include "base/parallel.h"
 #include "base/team.h"
 
@@ -19,8 +19,7 @@ thread_local int kernel_threads = 0;  // 0: all cores
 void SetKernelThreads(int threads) { kernel_threads = std::max(1, threads); }
 
 int KernelThreads() {
-  if (kernel_threads == 0)
-    kernel_threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  if (kernel_threads == 0) kernel_threads = AvailableCores();
   return kernel_threads;
 }
 

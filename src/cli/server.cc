@@ -2,6 +2,12 @@
 #include "carillon/server.h"
 
 #include <csignal>
+#include <poll.h>
+#include <string>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <thread>
+#include <unistd.h>
 
 #include "base/logging.h"
 #include "base/strings.h"
@@ -18,26 +24,77 @@ constexpr char kSummary[] =
     "stay "
     "when a session ends. The server says one line when it is ready and stops cleanly on SIGTERM "
     "and "
-    "Ctrl-C.";
+    "Ctrl-C. In a cluster a ps ends by itself when all workers are done.";
 
 constexpr int64_t kMegabyte = 1 << 20;
 
-// Blocks the signals that end the server, before any thread is there to take them.
-sigset_t BlockEndSignals() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGTERM);
-  sigaddset(&signals, SIGINT);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  return signals;
-}
+// Ends a server from outside: by SIGTERM or Ctrl-C, or, when it is attached, by what its standard
+// input says. Made before any other thread, so that none of them takes the signals.
+class Owner {
+ public:
+  explicit Owner(bool attached) : attached_(attached), over_(eventfd(0, EFD_CLOEXEC)) {
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGINT);
+    pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+    signals_ = signalfd(-1, &signals, SFD_CLOEXEC);
+  }
+  ~Owner() {
+    Release();
+    close(signals_);
+    close(over_);
+  }
+  Owner(const Owner&) = delete;
+  Owner& operator=(const Owner&) = delete;
+
+  void Watch(Server* server) {
+    thread_ = std::thread([this, server] { Loop(server); });
+  }
+  // Nothing happens to the server any more.
+  void Release() {
+    eventfd_write(over_, 1);
+    if (thread_.joinable()) thread_.join();
+  }
+
+ private:
+  void Loop(Server* server) {
+    std::string said;
+    pollfd events[] = {{signals_, POLLIN, 0}, {over_, POLLIN, 0}, {0, POLLIN, 0}};
+    for (;;) {
+      if (poll(events, attached_ ? 3 : 2, -1) < 0) continue;
+      if (events[1].revents != 0) return;
+      if (events[0].revents != 0) {
+        signalfd_siginfo signal;
+        if (read(signals_, &signal, sizeof(signal)) != sizeof(signal)) continue;
+        LogInfo(signal.ssi_signo == SIGTERM ? "SIGTERM" : "Ctrl-C", ": stopping");
+        return server->Stop();
+      }
+      char bytes[64];
+      const ssize_t size = attached_ ? read(0, bytes, sizeof(bytes)) : -1;
+      if (size < 0) continue;
+      said.append(bytes, static_cast<size_t>(size));
+      if (said.starts_with("done\n")) return server->Finish();
+      if (size == 0) {
+        LogWarning("whoever started the server is gone: stopping");
+        return server->Stop();
+      }
+    }
+  }
+
+  const bool attached_;
+  const int over_;  // written when nobody needs to be watched any more
+  int signals_;
+  std::thread thread_;
+};
 
 }  // namespace
 
 int RunServer(const std::vector<std::string>& arguments, Console& console) {
   ServerOptions options;
   std::string cluster;
-  int64_t connect_seconds = 60;
+  int64_t connect_seconds = 60, grace_seconds = 60;
+  bool attached = false;
   int64_t memory_mb = -1, session_memory_mb = 0, idle_seconds = 24 * 3600;
   Flags flags("carillon server", kSummary);
   flags.Group("Who and where");
@@ -50,10 +107,20 @@ int RunServer(const std::vector<std::string>& arguments, Console& console) {
             "how long another task is waited for before a step that needs it fails", {.min = 1});
   flags.Add("insecure", &options.insecure,
             "in a cluster, listen on addresses that other machines reach");
+  flags.Add("grace_seconds", &grace_seconds,
+            "when the tasks that a ps serves are done or lost, how long it waits for the lost ones "
+            "before it ends. 0: for ever",
+            {.min = 0});
+  flags.Add("attached", &attached,
+            "the server belongs to the program that started it: the line 'done' on its standard "
+            "input says that the task's work is complete, the end of it that the program is gone");
   flags.Add("bind", &options.bind,
             "the address to listen on; whoever reaches it can run steps here");
   flags.Add("port", &options.port, "the port; 0 takes any free one", {.min = 0, .max = 65535});
   flags.Group("Limits");
+  flags.Add("threads", &options.threads,
+            "threads that a kernel may use; 0: as $CARILLON_THREADS says, or all cores",
+            {.min = 0, .max = 1024});
   flags.Add(
       "memory_limit_mb", &memory_mb,
       "most megabytes that tensors may take; a step that needs more fails and the server goes "
@@ -74,19 +141,19 @@ int RunServer(const std::vector<std::string>& arguments, Console& console) {
   if (!ParseFlags(flags, arguments, console)) return 0;
   options.cluster = ClusterSpec::FromFlag(cluster);
   options.connect_deadline = std::chrono::seconds(connect_seconds);
+  options.grace = std::chrono::seconds(grace_seconds);
   options.memory_limit_bytes = memory_mb < 0 ? -1 : memory_mb * kMegabyte;
   options.session_memory_limit_bytes = session_memory_mb * kMegabyte;
   options.session_idle_limit = std::chrono::seconds(idle_seconds);
 
-  const sigset_t signals = BlockEndSignals();
+  Owner owner(attached);
   Server server(options);
   console.out << "carillon server /job:" << options.job << "/task:" << options.task
               << " is ready at " << server.target() << std::endl;
-  int signal = 0;
-  sigwait(&signals, &signal);
-  LogInfo(signal == SIGTERM ? "SIGTERM" : "Ctrl-C", ": stopping");
-  server.Stop();
-  return 0;
+  owner.Watch(&server);
+  const int code = server.Join();
+  owner.Release();
+  return code;
 }
 
 }  // namespace carillon

@@ -1,8 +1,8 @@
 #include "runtime/local_session.h"
 
 #include <algorithm>
-#include <thread>
 
+#include "base/cores.h"
 #include "base/logging.h"
 #include "base/parallel.h"
 #include "base/strings.h"
@@ -20,9 +20,7 @@ LocalSession::LocalSession(const NodeGraph& graph, std::shared_ptr<Device> devic
       resources_(resources),
       options_(options),
       maker_(std::move(maker)),
-      threads_(options.threads > 0
-                   ? options.threads
-                   : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))) {}
+      threads_(options.threads > 0 ? options.threads : AvailableCores()) {}
 
 LocalSession::~LocalSession() { Close(); }
 

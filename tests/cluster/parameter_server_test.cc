@@ -1,5 +1,6 @@
 // Parameter servers and workers in one process, over real gRPC.
 #include <chrono>
+#include <future>
 #include <gtest/gtest.h>
 #include <thread>
 #include <vector>
@@ -188,6 +189,57 @@ TEST_F(ParameterServerTest, AsynchronousTrainingLearns) {
   }
   for (std::thread& thread : threads) thread.join();
   for (const float loss : last) EXPECT_LT(loss, 0.01f);
+}
+
+// A step on `task`, so that it hears of whoever runs it.
+void TouchFrom(const Server& server, const std::string& task) {
+  Graph g;
+  const DeviceScope on(g, task);
+  const Output value = Const(g, 1.0f) + Placeholder(g, kFloat, {});
+  Session session(server.target(), g);
+  session.Run(value, {{value.op().input(1), Tensor::Scalar(2.0f)}});
+}
+
+TEST_F(ParameterServerTest, TheJobEndsWhenAllWorkersAreDone) {
+  const auto ps0 = Start("ps", 0), ps1 = Start("ps", 1);
+  auto worker0 = Start("worker", 0), worker1 = Start("worker", 1);
+  auto first = std::async(std::launch::async, [&] { return ps0->Join(); });
+  auto second = std::async(std::launch::async, [&] { return ps1->Join(); });
+  // A worker that only serves is done when its master is.
+  auto serving = std::async(std::launch::async, [&] {
+    worker1->Join();
+    worker1.reset();
+  });
+  TouchFrom(*worker0, "/job:ps/task:0");  // the other ps never hears of it before its end
+  TouchFrom(*worker0, "/job:worker/task:1");
+  EXPECT_EQ(first.wait_for(std::chrono::milliseconds(50)), std::future_status::timeout);
+  worker0.reset();
+  EXPECT_EQ(first.get(), 0);
+  EXPECT_EQ(second.get(), 0);
+  serving.get();
+}
+
+TEST_F(ParameterServerTest, AWorkerThatFailsIsNotDone) {
+  const auto ps0 = Start("ps", 0);
+  auto worker1 = Start("worker", 1);
+  auto join = std::async(std::launch::async, [&] { return ps0->Join(); });
+  try {
+    const auto worker0 = Start("worker", 0);
+    TouchFrom(*worker0, "/job:ps/task:0");
+    throw std::runtime_error("the program has failed");
+  } catch (const std::runtime_error&) {
+  }
+  worker1.reset();
+  EXPECT_EQ(join.wait_for(std::chrono::milliseconds(100)), std::future_status::timeout);
+  Start("worker", 0).reset();  // it comes back, and ends well
+  EXPECT_EQ(join.get(), 0);
+}
+
+TEST_F(ParameterServerTest, JoinReturnsWhenTheServerIsStopped) {
+  const auto ps0 = Start("ps", 0);
+  auto join = std::async(std::launch::async, [&] { return ps0->Join(); });
+  ps0->Stop();
+  EXPECT_EQ(join.get(), 0);
 }
 
 }  // namespace

@@ -1,17 +1,18 @@
 #include "carillon/server.h"
 
-#include <algorithm>
 #include <condition_variable>
+#include <exception>
 #include <map>
 #include <mutex>
-#include <thread>
 #include <unistd.h>
 
+#include "base/cores.h"
 #include "base/logging.h"
 #include "base/strings.h"
 #include "base/throw.h"
 #include "distributed/cluster/cluster_task.h"
 #include "distributed/cluster/master.h"
+#include "distributed/cluster/roster.h"
 #include "distributed/rpc/grpc_server.h"
 #include "distributed/rpc/task_network.h"
 
@@ -59,30 +60,41 @@ std::map<std::string, std::string> TaskAddresses(const ClusterSpec& cluster) {
 }
 
 // This task among the others.
-struct ClusterMember {
+struct ClusterMember final : private TaskListener {
   ClusterMember(const ServerOptions& options, const std::shared_ptr<Device>& device,
                 MapResourceStore* resources)
-      : network(
-            {.task = TaskName(options),
-             .addresses = TaskAddresses(options.cluster),
-             .allocator = device->allocator,
-             .connect_deadline = options.connect_deadline},
-            [this](const std::string& from, TaskMessage message) {
-              task.Handle(from, std::move(message));
-            },
-            [this](const std::string& lost, const Status& reason) {
-              LogWarning(reason.message());
-              task.TaskLost(lost, reason);
-            }),
+      : roster(TaskName(options), TaskAddresses(options.cluster)),
+        network({.task = TaskName(options),
+                 .addresses = TaskAddresses(options.cluster),
+                 .allocator = device->allocator,
+                 .connect_deadline = options.connect_deadline},
+                this),
         task(TaskName(options),
              {.device = device,
-              .threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency())),
+              .threads = options.threads > 0 ? options.threads : AvailableCores(),
               .resources = resources},
              &network) {}
-  ~ClusterMember() { network.Stop(); }
+  ~ClusterMember() override { network.Stop(); }
 
+  Roster roster;
   TaskNetwork network;
   ClusterTask task;
+
+ private:
+  void OnMessage(const std::string& from, TaskMessage message) override {
+    if (std::holds_alternative<RegisterProgram>(message)) roster.BecameMaster(from);
+    task.Handle(from, std::move(message));
+  }
+  void OnHere(const std::string& other) override { roster.Came(other); }
+  void OnDone(const std::string& other) override {
+    LogInfo(other, " is done");
+    roster.Finished(other);
+  }
+  void OnLost(const std::string& other, const Status& reason) override {
+    if (!roster.IsDone(other)) LogWarning(reason.message());
+    roster.WasLost(other);
+    task.TaskLost(other, reason);
+  }
 };
 
 }  // namespace
@@ -101,7 +113,8 @@ struct Server::State {
                 .cluster = ClusterOf(options)},
                device, &resources),
         rpc(&master, member == nullptr ? nullptr : &member->network, AddressOf(options)),
-        target(StrCat("grpc://", rpc.address())) {}
+        target(StrCat("grpc://", rpc.address())),
+        grace(options.grace) {}
 
   MasterCluster ClusterOf(const ServerOptions& options) {
     if (member == nullptr) return {};
@@ -118,26 +131,52 @@ struct Server::State {
   Master master;
   GrpcServer rpc;
   const std::string target;
+  const std::chrono::milliseconds grace;
+  const int exceptions_before = std::uncaught_exceptions();
   std::mutex mutex;
   std::condition_variable stopped;
   bool is_stopped = false;
 };
 
 Server::Server(const ServerOptions& options) : state_(std::make_unique<State>(options)) {}
-Server::~Server() { Stop(); }
+Server::~Server() {
+  if (std::uncaught_exceptions() > state_->exceptions_before) {
+    Stop();
+  } else {
+    Finish();
+  }
+}
 
 const std::string& Server::target() const { return state_->target; }
 int Server::port() const { return state_->rpc.port(); }
 
 int Server::Join() {
+  if (state_->member != nullptr) {
+    const std::string reason = state_->member->roster.WaitForEnd(state_->grace);
+    if (!reason.empty()) LogInfo("the job is over: ", reason);
+    return 0;
+  }
   std::unique_lock lock(state_->mutex);
   state_->stopped.wait(lock, [this] { return state_->is_stopped; });
   return 0;
 }
 
+void Server::Finish() {
+  {
+    std::lock_guard lock(state_->mutex);
+    if (state_->is_stopped) return;
+  }
+  state_->master.Stop();
+  if (state_->member != nullptr) state_->member->network.SayDone();
+  Stop();
+}
+
 void Server::Stop() {
   state_->master.Stop();
-  if (state_->member != nullptr) state_->member->network.Stop();
+  if (state_->member != nullptr) {
+    state_->member->network.Stop();
+    state_->member->roster.Stop();
+  }
   state_->rpc.Stop();
   std::lock_guard lock(state_->mutex);
   state_->is_stopped = true;

@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <deque>
 #include <google/protobuf/io/coded_stream.h>
+#include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/impl/service_type.h>
 #include <grpcpp/support/method_handler.h>
@@ -30,6 +31,7 @@ using ServerStream = grpc::ServerReaderWriter<ByteBuffer, ByteBuffer>;
 
 constexpr const char* kMessages = "/carillon.Tasks/Messages";
 constexpr const char* kHeartbeats = "/carillon.Tasks/Heartbeats";
+constexpr const char* kDone = "/carillon.Tasks/Done";
 // Who calls, and in the answer, who was called.
 constexpr const char* kTaskKey = "carillon-task";
 
@@ -39,6 +41,17 @@ constexpr size_t kBatchMessages = 1000;
 constexpr size_t kLargestMessage = size_t{INT32_MAX} - (1 << 20);  // what gRPC takes, and slack
 
 constexpr milliseconds kRetry{200};
+constexpr std::chrono::seconds kSayDone{2};
+
+std::shared_ptr<grpc::Channel> ChannelTo(const std::string& address) {
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(-1);
+  arguments.SetMaxSendMessageSize(-1);
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  // A connection of its own, not one that gRPC still knows to be bad.
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+}
 
 std::string TaskIn(const std::multimap<grpc::string_ref, grpc::string_ref>& metadata) {
   const auto found = metadata.find(kTaskKey);
@@ -104,7 +117,7 @@ Status CheckSize(const TaskMessage& message) {
 }  // namespace
 
 struct TaskNetwork::State {
-  State(TaskNetworkOptions given, OnMessage on_message, OnLost on_lost);
+  State(TaskNetworkOptions given, TaskListener* listener);
 
   // Watches over calls in which something has to be heard all the time.
   void Watch();
@@ -113,13 +126,16 @@ struct TaskNetwork::State {
 
   grpc::Status TakeMessages(grpc::ServerContext* context, ServerStream* stream);
   grpc::Status AnswerHeartbeats(grpc::ServerContext* context, ServerStream* stream);
-  // Answers a caller's hello; refuses callers that are no tasks of the cluster.
+  grpc::Status TakeDone(grpc::ServerContext* context);
+  // Who calls; refuses callers that are no tasks of the cluster.
+  grpc::Status Identify(grpc::ServerContext* context, std::string* from) const;
+  // Answers a caller's hello.
   grpc::Status Welcome(IncomingCall* call, ServerStream* stream, std::string* from);
   void Leave(IncomingCall* call);
 
   const TaskNetworkOptions options;
-  const OnMessage on_message;
-  const OnLost on_lost;
+  TaskListener* const listener;
+  std::atomic<int64_t> bytes_sent{0}, bytes_received{0};
   class Service;
   std::unique_ptr<Service> service;
   class Link;
@@ -211,6 +227,7 @@ class TaskNetwork::State::Link {
         AddTaskMessage(batch.back(), &pieces);
       }
     }
+    network_.bytes_sent += static_cast<int64_t>(pieces.size());
     return batch.empty() || messages_->stream->Write(ToByteBuffer(pieces));
   }
 
@@ -234,14 +251,7 @@ class TaskNetwork::State::Link {
   }
 
   Status TryToConnect() {
-    grpc::ChannelArguments arguments;
-    arguments.SetMaxReceiveMessageSize(-1);
-    arguments.SetMaxSendMessageSize(-1);
-    arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-    // A connection of its own, not one that gRPC still knows to be bad.
-    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-    const auto channel =
-        grpc::CreateCustomChannel(address_, grpc::InsecureChannelCredentials(), arguments);
+    const auto channel = ChannelTo(address_);
     auto heartbeats = Open(channel.get(), kHeartbeats);
     auto messages = Open(channel.get(), kMessages);
     {
@@ -257,6 +267,7 @@ class TaskNetwork::State::Link {
     if (there == task_) {
       if (!was_there_) LogInfo("connected to ", task_, " at ", address_, " by gRPC");
       was_there_ = true;
+      network_.listener->OnHere(task_);
       beat_ = std::thread([this] { Beat(); });
       return absl::OkStatus();
     }
@@ -310,7 +321,7 @@ class TaskNetwork::State::Link {
       broken_ = false;
       if (stopping_) return;
     }
-    network_.on_lost(task_, reason);
+    network_.listener->OnLost(task_, reason);
   }
 
   void Close() {
@@ -361,6 +372,15 @@ class TaskNetwork::State::Service final : public grpc::Service {
     AddStream(kHeartbeats, [network](Service*, grpc::ServerContext* context, ServerStream* stream) {
       return network->AnswerHeartbeats(context, stream);
     });
+    AddMethod(new grpc::internal::RpcServiceMethod(
+        kDone, grpc::internal::RpcMethod::NORMAL_RPC,
+        new grpc::internal::RpcMethodHandler<Service, ByteBuffer, ByteBuffer>(
+            [network](Service*, grpc::ServerContext* context, const ByteBuffer*,
+                      ByteBuffer* answer) {
+              *answer = ToByteBuffer(MessagePieces());
+              return network->TakeDone(context);
+            },
+            this)));
   }
 
  private:
@@ -372,11 +392,8 @@ class TaskNetwork::State::Service final : public grpc::Service {
   }
 };
 
-TaskNetwork::State::State(TaskNetworkOptions given, OnMessage message, OnLost lost)
-    : options(std::move(given)),
-      on_message(std::move(message)),
-      on_lost(std::move(lost)),
-      service(std::make_unique<Service>(this)) {
+TaskNetwork::State::State(TaskNetworkOptions given, TaskListener* listener)
+    : options(std::move(given)), listener(listener), service(std::make_unique<Service>(this)) {
   for (const auto& [task, address] : options.addresses) {
     if (task != options.task) links[task] = std::make_unique<Link>(this, task, address);
   }
@@ -400,15 +417,19 @@ void TaskNetwork::State::Remove(Call* call) {
   watched.erase(call);
 }
 
+grpc::Status TaskNetwork::State::Identify(grpc::ServerContext* context, std::string* from) const {
+  *from = TaskIn(context->client_metadata());
+  if (options.addresses.contains(*from)) return grpc::Status::OK;
+  LogWarning("refused ", context->peer(), ": it calls itself '", *from,
+             "', which is no task of this cluster");
+  return {grpc::StatusCode::PERMISSION_DENIED,
+          StrCat("'", *from, "' is no task of the cluster of ", options.task)};
+}
+
 grpc::Status TaskNetwork::State::Welcome(IncomingCall* call, ServerStream* stream,
                                          std::string* from) {
-  *from = TaskIn(call->context->client_metadata());
-  if (!options.addresses.contains(*from)) {
-    LogWarning("refused ", call->context->peer(), ": it calls itself '", *from,
-               "', which is no task of this cluster");
-    return {grpc::StatusCode::PERMISSION_DENIED,
-            StrCat("'", *from, "' is no task of the cluster of ", options.task)};
-  }
+  if (const grpc::Status status = Identify(call->context, from); !status.ok()) return status;
+  listener->OnHere(*from);
   call->context->AddInitialMetadata(kTaskKey, options.task);
   stream->SendInitialMetadata();
   std::lock_guard lock(mutex);
@@ -422,6 +443,13 @@ void TaskNetwork::State::Leave(IncomingCall* call) {
   incoming.erase(call);
 }
 
+grpc::Status TaskNetwork::State::TakeDone(grpc::ServerContext* context) {
+  std::string from;
+  if (const grpc::Status status = Identify(context, &from); !status.ok()) return status;
+  listener->OnDone(from);
+  return grpc::Status::OK;
+}
+
 grpc::Status TaskNetwork::State::TakeMessages(grpc::ServerContext* context, ServerStream* stream) {
   IncomingCall call(context);
   std::string from;
@@ -429,11 +457,13 @@ grpc::Status TaskNetwork::State::TakeMessages(grpc::ServerContext* context, Serv
   Status status;
   ByteBuffer bytes;
   while (status.ok() && stream->Read(&bytes)) {
+    bytes_received += static_cast<int64_t>(bytes.Length());
     grpc::ProtoBufferReader reader(&bytes);
     CodedInput in(&reader);
     in.SetTotalBytesLimit(INT32_MAX);
-    status = ReadTaskMessages(&in, options.allocator.get(),
-                              [&](TaskMessage message) { on_message(from, std::move(message)); });
+    status = ReadTaskMessages(&in, options.allocator.get(), [&](TaskMessage message) {
+      listener->OnMessage(from, std::move(message));
+    });
   }
   if (!status.ok()) LogWarning("closed the connection of ", from, ": ", status.message());
   Leave(&call);
@@ -464,13 +494,12 @@ grpc::Status TaskNetwork::State::AnswerHeartbeats(grpc::ServerContext* context,
   }
   const auto link = links.find(from);
   if (is_lost && (link == links.end() || !link->second->Break()))
-    on_lost(from, WhyLost(from, call, options.silence));
+    listener->OnLost(from, WhyLost(from, call, options.silence));
   return grpc::Status::OK;
 }
 
-TaskNetwork::TaskNetwork(TaskNetworkOptions options, OnMessage on_message, OnLost on_lost)
-    : state_(
-          std::make_unique<State>(std::move(options), std::move(on_message), std::move(on_lost))) {}
+TaskNetwork::TaskNetwork(TaskNetworkOptions options, TaskListener* listener)
+    : state_(std::make_unique<State>(std::move(options), listener)) {}
 
 TaskNetwork::~TaskNetwork() { Stop(); }
 
@@ -485,6 +514,39 @@ Status TaskNetwork::Send(const std::string& task, TaskMessage message) {
   CARILLON_RETURN_IF_ERROR(CheckSize(message));
   link->second->Send(std::move(message));
   return absl::OkStatus();
+}
+
+void TaskNetwork::SayDone() {
+  struct Call {
+    std::shared_ptr<grpc::Channel> channel;
+    grpc::ClientContext context;
+    ByteBuffer answer;
+  };
+  const ByteBuffer nothing = ToByteBuffer(MessagePieces());
+  std::mutex mutex;
+  std::condition_variable changed;
+  size_t answered = 0;
+  std::vector<std::unique_ptr<Call>> calls;
+  for (const auto& [task, address] : state_->options.addresses) {
+    if (task == state_->options.task) continue;
+    Call& call = *calls.emplace_back(std::make_unique<Call>());
+    call.channel = ChannelTo(address);
+    call.context.AddMetadata(kTaskKey, state_->options.task);
+    call.context.set_deadline(std::chrono::system_clock::now() + kSayDone);
+    grpc::GenericStub(call.channel)
+        .UnaryCall(&call.context, kDone, grpc::StubOptions(), &nothing, &call.answer,
+                   [&](const grpc::Status&) {
+                     std::lock_guard lock(mutex);
+                     ++answered;
+                     changed.notify_one();
+                   });
+  }
+  std::unique_lock lock(mutex);
+  changed.wait(lock, [&] { return answered == calls.size(); });  // each has its deadline
+}
+
+TaskNetwork::Traffic TaskNetwork::traffic() const {
+  return {state_->bytes_sent, state_->bytes_received};
 }
 
 void TaskNetwork::Stop() {

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <chrono>
-#include <functional>
 #include <grpcpp/server_builder.h>
 #include <map>
 #include <memory>
@@ -28,14 +27,24 @@ struct TaskNetworkOptions {
   std::chrono::milliseconds silence{3000};  // after which a task is lost
 };
 
-// Thread-safe. Both callbacks come from threads of the network's and must not wait for it.
+// What a network has to tell. Called by threads of the network's; must not wait for it.
+class TaskListener {
+ public:
+  virtual ~TaskListener() = default;
+  virtual void OnMessage(const std::string& from, TaskMessage message) = 0;
+  // The task has called, or has answered.
+  virtual void OnHere(const std::string& task) = 0;
+  // Whatever was sent to the task and not answered is not going to be. May come more than once.
+  virtual void OnLost(const std::string& task, const Status& reason) = 0;
+  // The task has said that its work is complete.
+  virtual void OnDone(const std::string& task) = 0;
+};
+
+// Thread-safe.
 class TaskNetwork final : public TaskMessenger {
  public:
-  using OnMessage = std::function<void(const std::string& from, TaskMessage message)>;
-  // Whatever was sent to the task and not answered is not going to be. May come more than once.
-  using OnLost = std::function<void(const std::string& task, const Status& reason)>;
-
-  TaskNetwork(TaskNetworkOptions options, OnMessage on_message, OnLost on_lost);
+  // `listener` outlives the network.
+  TaskNetwork(TaskNetworkOptions options, TaskListener* listener);
   ~TaskNetwork() override;  // stops
   TaskNetwork(const TaskNetwork&) = delete;
   TaskNetwork& operator=(const TaskNetwork&) = delete;
@@ -45,6 +54,16 @@ class TaskNetwork final : public TaskMessenger {
 
   // NotFound for a task that is not in the cluster; Unimplemented for a tensor too large to travel.
   Status Send(const std::string& task, TaskMessage message) override;
+
+  // Tells all other tasks that the work of this one is complete. Those that are not there are not
+  // waited for, those that do not answer not for long.
+  void SayDone();
+
+  // Of messages, since the network was made.
+  struct Traffic {
+    int64_t bytes_sent = 0, bytes_received = 0;
+  };
+  Traffic traffic() const;
 
   // Closes all streams. Nothing is sent or told any more once this returns; calls that come in are
   // turned away. May be called again.

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <mutex>
 #include <random>
+#include <set>
 #include <thread>
 
 #include "base/strings.h"
@@ -17,7 +18,7 @@ namespace {
 const std::string kA = "/job:worker/replica:0/task:0", kB = "/job:ps/replica:0/task:0";
 
 // One end, with what it has received and lost.
-class End {
+class End final : public TaskListener {
  public:
   End(const std::string& task, const std::map<std::string, std::string>& addresses,
       std::chrono::milliseconds connect_deadline = std::chrono::seconds(30))
@@ -26,18 +27,7 @@ class End {
     options.allocator = std::shared_ptr<Allocator>(HostAllocator(), [](Allocator*) {});
     options.connect_deadline = connect_deadline;
     options.reconnect_deadline = std::chrono::milliseconds(300);
-    network_ = std::make_unique<TaskNetwork>(
-        options,
-        [this](const std::string& from, TaskMessage message) {
-          std::lock_guard lock(mutex_);
-          received_.emplace_back(from, std::move(message));
-          changed_.notify_all();
-        },
-        [this](const std::string& task, const Status& reason) {
-          std::lock_guard lock(mutex_);
-          lost_.emplace_back(task, reason);
-          changed_.notify_all();
-        });
+    network_ = std::make_unique<TaskNetwork>(options, this);
   }
   ~End() { Stop(); }
 
@@ -73,13 +63,42 @@ class End {
       return absl::OkStatus();
     return find()->second;
   }
+  bool WaitUntilDone(const std::string& task) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, std::chrono::seconds(60), [&] { return done_.contains(task); });
+  }
+  bool has_seen(const std::string& task) {
+    std::lock_guard lock(mutex_);
+    return here_.contains(task);
+  }
 
  private:
+  void OnMessage(const std::string& from, TaskMessage message) override {
+    std::lock_guard lock(mutex_);
+    received_.emplace_back(from, std::move(message));
+    changed_.notify_all();
+  }
+  void OnHere(const std::string& task) override {
+    std::lock_guard lock(mutex_);
+    here_.insert(task);
+  }
+  void OnLost(const std::string& task, const Status& reason) override {
+    std::lock_guard lock(mutex_);
+    lost_.emplace_back(task, reason);
+    changed_.notify_all();
+  }
+  void OnDone(const std::string& task) override {
+    std::lock_guard lock(mutex_);
+    done_.insert(task);
+    changed_.notify_all();
+  }
+
   const std::string task_, address_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<std::pair<std::string, TaskMessage>> received_;
   std::vector<std::pair<std::string, Status>> lost_;
+  std::set<std::string> here_, done_;
   std::unique_ptr<TaskNetwork> network_;
   std::unique_ptr<grpc::Server> server_;
 };
@@ -126,6 +145,21 @@ TEST_F(TaskNetworkTest, ThousandsOfMessagesOfAllSizesArriveInOrder) {
           std::ranges::equal(message.value.values<int32_t>(), tensors[i].values<int32_t>()));
     }
   }
+}
+
+TEST_F(TaskNetworkTest, OneThatIsDoneSaysSo) {
+  End a(kA, addresses_), b(kB, addresses_);
+  a.network().SayDone();  // nobody is there, and nobody is waited for
+  a.Serve();
+  b.Serve();
+  EXPECT_FALSE(b.has_seen(kA));
+  ASSERT_TRUE(a.network().Send(kB, EndSession{"session"}).ok());
+  b.Receive(1);
+  EXPECT_TRUE(b.has_seen(kA));
+  a.network().SayDone();
+  EXPECT_TRUE(b.WaitUntilDone(kA));
+  EXPECT_GT(a.network().traffic().bytes_sent, 0);
+  EXPECT_EQ(a.network().traffic().bytes_sent, b.network().traffic().bytes_received);
 }
 
 TEST_F(TaskNetworkTest, ATaskThatIsLateIsWaitedFor) {

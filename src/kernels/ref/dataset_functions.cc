@@ -1,8 +1,8 @@
 // Data sets that call a function for each element: map, filter, flat map, interleave.
 #include <algorithm>
 #include <limits>
-#include <thread>
 
+#include "base/cores.h"
 #include "base/strings.h"
 #include "kernels/ref/dataset_kernels.h"
 
@@ -246,7 +246,7 @@ class InterleaveKernel final : public FunctionDatasetKernel {
           const int64_t calls, Int64Input(context, context.num_inputs() - 1, "num_parallel_calls"));
       if (calls < 1 && calls != -1)
         return InvalidArgument("num_parallel_calls is ", calls, " but must be greater than 0");
-      if (cycle == -1) cycle = std::max(2u, std::thread::hardware_concurrency());
+      if (cycle == -1) cycle = std::max(2, AvailableCores());
       if (calls != 1 && cycle <= kMostThreads) ahead = std::clamp<int64_t>(block, 1, kMostAhead);
     }
     if (cycle < 1) return InvalidArgument("cycle_length is ", cycle, " but must be greater than 0");

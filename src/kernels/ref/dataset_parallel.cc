@@ -4,6 +4,7 @@
 #include <list>
 #include <thread>
 
+#include "base/cores.h"
 #include "base/strings.h"
 #include "base/throw.h"
 #include "kernels/ref/dataset_kernels.h"
@@ -258,7 +259,7 @@ class ParallelMapDataset final : public Dataset {
 };
 
 StatusOr<int64_t> CheckCalls(int64_t calls) {
-  if (calls == kAutotune) return std::max(2u, std::thread::hardware_concurrency());
+  if (calls == kAutotune) return std::max(2, AvailableCores());
   if (calls < 1)
     return InvalidArgument("num_parallel_calls is ", calls, " but must be greater than 0");
   return std::min(calls, kMostAhead);
