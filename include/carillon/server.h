@@ -73,6 +73,7 @@ class Server {
   int64_t bytes_in_use() const;
 
  private:
+  friend class Session;
   struct State;
   std::unique_ptr<State> state_;
 };

@@ -63,6 +63,7 @@ struct RunMetadata {
 using Feed = std::pair<Output, Tensor>;
 using Feeds = std::vector<Feed>;
 
+class Server;
 class Session;
 
 // A signature prepared once: feeds and fetches by position. Thread-safe. Must not outlive its
@@ -106,6 +107,9 @@ class Session {
   // the first step, and throws Error(Unavailable) there when nobody answers within
   // options.connect_timeout.
   Session(const std::string& target, Graph& graph, const SessionOptions& options = {});
+  // The same on a server of this process, without the network in between. The session must not
+  // outlive it.
+  Session(Server& server, Graph& graph, const SessionOptions& options = {});
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;

@@ -177,7 +177,7 @@ TEST_F(ParameterServerTest, AsynchronousTrainingLearns) {
       const Variable b(g, "b", {1}, init::Zeros());
       const Output loss = Mean(Square(MatMul(x, w.read()) + b.read() - wanted), {0, 1});
       const Operation train = GradientDescent(0.05).Minimize(loss);
-      Session session(workers[static_cast<size_t>(task)]->target(), g);
+      Session session(*workers[static_cast<size_t>(task)], g);
       if (task == 0) {
         session.Run(GlobalVariablesInitializer(g));
         is_initialised = true;

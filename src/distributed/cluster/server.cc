@@ -11,6 +11,7 @@
 #include "base/strings.h"
 #include "base/throw.h"
 #include "distributed/cluster/cluster_task.h"
+#include "distributed/cluster/local_master_client.h"
 #include "distributed/cluster/master.h"
 #include "distributed/cluster/roster.h"
 #include "distributed/rpc/grpc_server.h"
@@ -182,6 +183,10 @@ void Server::Stop() {
   state_->is_stopped = true;
   state_->stopped.notify_all();
 }
+
+Session::Session(Server& server, Graph& graph, const SessionOptions& options)
+    : state_(new State{graph, MakeClientSession(MakeLocalMasterClient(&server.state_->master),
+                                                graph.nodes(), options)}) {}
 
 int64_t Server::num_sessions() const { return static_cast<int64_t>(state_->master.num_sessions()); }
 int64_t Server::bytes_in_use() const { return state_->device->allocator->stats().bytes_in_use; }

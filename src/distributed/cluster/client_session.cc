@@ -1,28 +1,15 @@
-// Sessions on a server: what the public Session stands on when it is given a target.
-#include <condition_variable>
-#include <google/protobuf/io/coded_stream.h>
-#include <grpcpp/generic/generic_stub.h>
-#include <grpcpp/grpcpp.h>
-#include <grpcpp/support/proto_buffer_reader.h>
+#include "distributed/cluster/client_session.h"
+
+#include <algorithm>
 #include <mutex>
 #include <string>
 
 #include "base/strings.h"
-#include "base/throw.h"
-#include "carillon/session.h"
-#include "distributed/cluster/step_messages.h"
-#include "distributed/rpc/conversions.h"
-#include "distributed/rpc/grpc_setup.h"
 #include "graph/graph_def.h"
-#include "proto/master.grpc.pb.h"
 #include "runtime/feeds.h"
-#include "runtime/session_backend.h"
 
 namespace carillon {
 namespace {
-
-constexpr std::string_view kScheme = "grpc://";
-constexpr const char* kRunStep = "/tensorflow.MasterService/RunStep";
 
 std::string NameOf(const Endpoint& value) { return StrCat(value.node->name(), ":", value.index); }
 
@@ -36,15 +23,6 @@ std::vector<std::string> NamesOf(const std::vector<Node*>& nodes) {
   std::vector<std::string> names;
   for (const Node* node : nodes) names.push_back(node->name());
   return names;
-}
-
-std::shared_ptr<grpc::Channel> ChannelTo(const std::string& address) {
-  SetUpGrpc();
-  grpc::ChannelArguments arguments;
-  arguments.SetMaxReceiveMessageSize(-1);
-  arguments.SetMaxSendMessageSize(-1);
-  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
 }
 
 void ReadMetadata(const std::string& bytes, RunMetadata* metadata) {
@@ -65,17 +43,13 @@ void ReadMetadata(const std::string& bytes, RunMetadata* metadata) {
 
 // Thread-safe. Invariants, under mutex_: the server has the first sent_ nodes of graph_, as
 // version_ of session handle_; all three are empty until the first step.
-class RemoteSession final : public SessionBackend {
+class ClientSession final : public SessionBackend {
  public:
-  RemoteSession(const std::string& target, const NodeGraph& graph, const SessionOptions& options)
-      : address_(target.substr(kScheme.size())),
-        graph_(graph),
-        options_(options),
-        channel_(ChannelTo(address_)),
-        master_(tensorflow::MasterService::NewStub(channel_)),
-        raw_(channel_) {}
+  ClientSession(std::unique_ptr<MasterClient> master, const NodeGraph& graph,
+                const SessionOptions& options)
+      : master_(std::move(master)), graph_(graph), options_(options) {}
 
-  ~RemoteSession() override { Close(); }
+  ~ClientSession() override { Close(); }
 
   StatusOr<std::shared_ptr<StepRunner>> PrepareStep(const std::vector<Endpoint>& feeds,
                                                     const std::vector<Endpoint>& fetches,
@@ -91,14 +65,13 @@ class RemoteSession final : public SessionBackend {
     if (!handle_.empty() && graph_.num_nodes() == sent_) return handle_;
     const int nodes = graph_.num_nodes();
     if (handle_.empty()) {
-      CARILLON_RETURN_IF_ERROR(Connect());
+      CARILLON_RETURN_IF_ERROR(master_->Connect(options_.connect_timeout));
       tensorflow::CreateSessionRequest request;
       tensorflow::CreateSessionResponse response;
       ExportGraphDef(graph_, request.mutable_graph_def());
       request.mutable_config()->set_allow_soft_placement(options_.allow_soft_placement);
       request.mutable_config()->set_intra_op_parallelism_threads(options_.threads);
-      grpc::ClientContext context;
-      CARILLON_RETURN_IF_ERROR(Named(master_->CreateSession(&context, request, &response)));
+      CARILLON_RETURN_IF_ERROR(master_->CreateSession(request, &response));
       handle_ = response.session_handle();
       version_ = response.graph_version();
     } else {
@@ -107,47 +80,19 @@ class RemoteSession final : public SessionBackend {
       request.set_session_handle(handle_);
       request.set_current_graph_version(version_);
       ExportGraphDef(graph_, request.mutable_graph_def(), sent_);
-      grpc::ClientContext context;
-      CARILLON_RETURN_IF_ERROR(Named(master_->ExtendSession(&context, request, &response)));
+      CARILLON_RETURN_IF_ERROR(master_->ExtendSession(request, &response));
       version_ = response.new_graph_version();
     }
     sent_ = nodes;
     return handle_;
   }
 
-  // One RunStep. `request.session_handle` is filled in.
+  // `request.session_handle` is filled in.
   Status RunStep(StepRequest request, const RunOptions& options, StepReply* reply) {
     CARILLON_ASSIGN_OR_RETURN(request.session_handle, Update());
     request.store_errors_in_response_body = true;
-    grpc::ClientContext context;
-    if (options.timeout.count() > 0) {
-      request.options.set_timeout_in_ms(options.timeout.count());
-      // The server ends the step; who does not answer at all is given up a little later.
-      constexpr std::chrono::seconds kGrace{5};
-      context.set_deadline(std::chrono::system_clock::now() + options.timeout + kGrace);
-    }
-    const grpc::ByteBuffer sent = ToByteBuffer(WriteStepRequest(request));
-    grpc::ByteBuffer received;
-    std::mutex mutex;
-    std::condition_variable answered;
-    bool done = false;
-    grpc::Status status;
-    raw_.UnaryCall(&context, kRunStep, grpc::StubOptions(), &sent, &received,
-                   [&](grpc::Status result) {
-                     std::lock_guard lock(mutex);
-                     status = std::move(result);
-                     done = true;
-                     answered.notify_one();
-                   });
-    {
-      std::unique_lock lock(mutex);
-      answered.wait(lock, [&] { return done; });
-    }
-    CARILLON_RETURN_IF_ERROR(Named(status));
-    grpc::ProtoBufferReader stream(&received);
-    google::protobuf::io::CodedInputStream in(&stream);
-    in.PushLimit(static_cast<int>(received.Length()));
-    CARILLON_RETURN_IF_ERROR(ReadStepReply(&in, reply));
+    if (options.timeout.count() > 0) request.options.set_timeout_in_ms(options.timeout.count());
+    CARILLON_RETURN_IF_ERROR(master_->RunStep(std::move(request), reply));
     return reply->status;
   }
 
@@ -160,37 +105,14 @@ class RemoteSession final : public SessionBackend {
     }
     if (handle.empty()) return;
     tensorflow::CloseSessionRequest request;
-    tensorflow::CloseSessionResponse response;
     request.set_session_handle(handle);
-    grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + options_.connect_timeout);
-    // A server that is gone has closed the session too.
-    static_cast<void>(master_->CloseSession(&context, request, &response));
-  }
-
-  // What gRPC says of a call, with the server's address where the transport failed.
-  Status Named(const grpc::Status& status) const {
-    if (status.error_code() != grpc::StatusCode::UNAVAILABLE) return FromGrpcStatus(status);
-    return absl::UnavailableError(
-        StrCat("the server at ", address_, " cannot be reached: ", status.error_message()));
+    master_->CloseSession(request, options_.connect_timeout);
   }
 
  private:
-  Status Connect() {
-    if (channel_->WaitForConnected(std::chrono::system_clock::now() + options_.connect_timeout))
-      return absl::OkStatus();
-    return absl::UnavailableError(
-        StrCat("no server answers at ", address_, "; waited for ",
-               std::chrono::duration<double>(options_.connect_timeout).count(),
-               " s. Is it running, and is the address right?"));
-  }
-
-  const std::string address_;
+  const std::unique_ptr<MasterClient> master_;
   const NodeGraph& graph_;
   const SessionOptions options_;
-  const std::shared_ptr<grpc::Channel> channel_;
-  const std::unique_ptr<tensorflow::MasterService::Stub> master_;
-  grpc::GenericStub raw_;
 
   std::mutex mutex_;
   std::string handle_;
@@ -213,9 +135,9 @@ Status TakeFetches(const std::vector<std::string>& names, StepReply* reply,
   return absl::OkStatus();
 }
 
-class RemoteStep final : public StepRunner {
+class ClientStep final : public StepRunner {
  public:
-  RemoteStep(RemoteSession* session, const std::vector<Endpoint>& feeds,
+  ClientStep(ClientSession* session, const std::vector<Endpoint>& feeds,
              std::vector<std::string> fetches, std::vector<std::string> targets)
       : session_(session),
         feed_points_(feeds),
@@ -252,14 +174,14 @@ class RemoteStep final : public StepRunner {
   }
 
  private:
-  RemoteSession* const session_;
+  ClientSession* const session_;
   const std::vector<Endpoint> feed_points_;
   const std::vector<std::string> feeds_, fetches_, targets_;
 };
 
-class RemoteParts final : public PartsRunner {
+class ClientParts final : public PartsRunner {
  public:
-  RemoteParts(RemoteSession* session, std::string handle, std::vector<std::string> feeds,
+  ClientParts(ClientSession* session, std::string handle, std::vector<std::string> feeds,
               std::vector<std::string> fetches)
       : session_(session),
         handle_(std::move(handle)),
@@ -279,18 +201,18 @@ class RemoteParts final : public PartsRunner {
   }
 
  private:
-  RemoteSession* const session_;
+  ClientSession* const session_;
   const std::string handle_;
   const std::vector<std::string> feeds_, fetches_;
 };
 
-StatusOr<std::shared_ptr<StepRunner>> RemoteSession::PrepareStep(
+StatusOr<std::shared_ptr<StepRunner>> ClientSession::PrepareStep(
     const std::vector<Endpoint>& feeds, const std::vector<Endpoint>& fetches,
     const std::vector<Node*>& targets) {
-  return std::make_shared<RemoteStep>(this, feeds, NamesOf(fetches), NamesOf(targets));
+  return std::make_shared<ClientStep>(this, feeds, NamesOf(fetches), NamesOf(targets));
 }
 
-StatusOr<std::unique_ptr<PartsRunner>> RemoteSession::StartStepInParts(
+StatusOr<std::unique_ptr<PartsRunner>> ClientSession::StartStepInParts(
     const std::vector<Endpoint>& feeds, const std::vector<Endpoint>& fetches,
     const std::vector<Node*>& targets) {
   CARILLON_ASSIGN_OR_RETURN(const std::string handle, Update());
@@ -300,21 +222,17 @@ StatusOr<std::unique_ptr<PartsRunner>> RemoteSession::StartStepInParts(
   for (const std::string& name : NamesOf(feeds)) request.add_feed(name);
   for (const std::string& name : NamesOf(fetches)) request.add_fetch(name);
   for (const std::string& name : NamesOf(targets)) request.add_target(name);
-  grpc::ClientContext context;
-  CARILLON_RETURN_IF_ERROR(Named(master_->PartialRunSetup(&context, request, &response)));
-  return std::make_unique<RemoteParts>(this, response.partial_run_handle(), NamesOf(feeds),
+  CARILLON_RETURN_IF_ERROR(master_->PartialRunSetup(request, &response));
+  return std::make_unique<ClientParts>(this, response.partial_run_handle(), NamesOf(feeds),
                                        NamesOf(fetches));
 }
 
 }  // namespace
 
-Session::Session(const std::string& target, Graph& graph, const SessionOptions& options)
-    : state_(new State{graph, nullptr}) {
-  if (!target.starts_with(kScheme) || target.size() == kScheme.size()) {
-    Throw(InvalidArgument("'", target, "' is no target of a session: it should look like ", kScheme,
-                          "host:port"));
-  }
-  state_->backend = std::make_unique<RemoteSession>(target, graph.nodes(), options);
+std::unique_ptr<SessionBackend> MakeClientSession(std::unique_ptr<MasterClient> master,
+                                                  const NodeGraph& graph,
+                                                  const SessionOptions& options) {
+  return std::make_unique<ClientSession>(std::move(master), graph, options);
 }
 
 }  // namespace carillon
