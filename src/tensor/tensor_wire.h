@@ -21,9 +21,13 @@ namespace carillon {
 // Reads a TensorProto that takes the next `bytes` bytes of `in`. All forms are understood; raw
 // content that follows dtype and shape, as serializers write it, is read in place. Sizes are
 // checked before anything is allocated. ResourceExhausted when `allocator` has no room. A resource
-// handle comes without its resource.
+// handle comes without its resource. When all that `in` reads lies in the memory of `frame`, large
+// content that is aligned there is not copied: the tensor keeps that memory alive.
 StatusOr<Tensor> ReadTensor(google::protobuf::io::CodedInputStream* in, int bytes,
-                            Allocator* allocator);
+                            Allocator* allocator, const Tensor* frame = nullptr);
+
+// From this size on content is large.
+inline constexpr size_t kLeastViewedBytes = 16 << 10;
 
 // A serialized message in pieces: bytes of its own, and memory of tensors that it shares.
 class MessagePieces {

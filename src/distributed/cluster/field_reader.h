@@ -20,7 +20,8 @@ using CodedInput = google::protobuf::io::CodedInputStream;
 // Reads the fields of one message, one after the other. After a failure nothing more is read.
 class FieldReader {
  public:
-  explicit FieldReader(CodedInput* in) : in_(in) {}
+  // `frame`, if there is one, is all that `in` reads from: tensors may share its memory.
+  explicit FieldReader(CodedInput* in, const Tensor* frame = nullptr) : in_(in), frame_(frame) {}
 
   // The next field's number; 0 at the end of the message, or after a failure.
   int Next() {
@@ -57,7 +58,7 @@ class FieldReader {
   void ReadTensorInto(Allocator* allocator, Tensor* tensor) {
     const int length = Length();
     if (failed_) return;
-    StatusOr<Tensor> read = ReadTensor(in_, length, allocator);
+    StatusOr<Tensor> read = ReadTensor(in_, length, allocator, frame_);
     if (read.ok()) {
       *tensor = *std::move(read);
     } else {
@@ -105,7 +106,8 @@ class FieldReader {
   }
   void Check(bool ok) { failed_ = failed_ || !ok; }
 
-  CodedInput* const in_;
+  CodedInput* in_;
+  const Tensor* frame_;
   uint32_t tag_ = 0;
   bool failed_ = false;
   Status tensor_error_;

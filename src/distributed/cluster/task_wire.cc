@@ -157,18 +157,31 @@ StatusOr<TaskMessage> MessageOf(wire::TaskHeader* header, std::vector<Tensor>* t
   }
 }
 
-}  // namespace
-
-void AddTaskMessage(const TaskMessage& message, MessagePieces* pieces) {
-  Writer writer;
-  std::visit(writer, message);
-  pieces->AddString(kHeader, writer.header.SerializeAsString());
-  for (const Tensor& tensor : writer.tensors) pieces->AddTensor(kTensor, tensor);
+// Pads the header of a message that comes after `before` so that the content of its first tensor,
+// if that is large, is aligned.
+void Align(const MessagePieces& before, Writer* writer) {
+  if (writer->tensors.empty() || !IsPlainData(writer->tensors[0].dtype()) ||
+      writer->tensors[0].num_bytes() < kLeastViewedBytes) {
+    return;
+  }
+  MessagePieces tensor;
+  tensor.AddTensor(kTensor, writer->tensors[0]);
+  const size_t prefix = tensor.size() - writer->tensors[0].num_bytes();
+  const auto begin = [&] {
+    MessagePieces header;
+    header.AddString(kHeader, writer->header.SerializeAsString());
+    return before.size() + header.size() + prefix;
+  };
+  // The padding has a length itself, which may grow with it: a few tries.
+  size_t padding = 0;
+  for (int i = 0; i < 4 && begin() % kTensorAlignment != 0; ++i) {
+    padding = (padding + kTensorAlignment - begin() % kTensorAlignment) % (2 * kTensorAlignment);
+    writer->header.set_padding(std::string(padding, '\0'));
+  }
 }
 
-Status ReadTaskMessages(CodedInput* in, Allocator* allocator,
-                        absl::FunctionRef<void(TaskMessage)> handle) {
-  FieldReader reader(in);
+Status ReadAll(FieldReader reader, Allocator* allocator,
+               absl::FunctionRef<void(TaskMessage)> handle) {
   wire::TaskHeader header;
   std::vector<Tensor> tensors;
   bool has_header = false;
@@ -195,6 +208,29 @@ Status ReadTaskMessages(CodedInput* in, Allocator* allocator,
   }
   CARILLON_RETURN_IF_ERROR(reader.Finish());
   return finish();
+}
+
+}  // namespace
+
+void AddTaskMessage(const TaskMessage& message, MessagePieces* pieces) {
+  Writer writer;
+  std::visit(writer, message);
+  Align(*pieces, &writer);
+  pieces->AddString(kHeader, writer.header.SerializeAsString());
+  for (const Tensor& tensor : writer.tensors) pieces->AddTensor(kTensor, tensor);
+}
+
+Status ReadTaskMessages(CodedInput* in, Allocator* allocator,
+                        absl::FunctionRef<void(TaskMessage)> handle) {
+  return ReadAll(FieldReader(in), allocator, handle);
+}
+
+Status ReadTaskMessages(const Tensor& frame, Allocator* allocator,
+                        absl::FunctionRef<void(TaskMessage)> handle) {
+  if (frame.num_bytes() > INT32_MAX) return InvalidArgument("a frame is longer than 2 GB");
+  CodedInput in(frame.data<uint8_t>(), static_cast<int>(frame.num_bytes()));
+  in.SetTotalBytesLimit(INT32_MAX);
+  return ReadAll(FieldReader(&in, &frame), allocator, handle);
 }
 
 }  // namespace carillon

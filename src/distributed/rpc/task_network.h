@@ -1,8 +1,9 @@
 // TaskNetwork: messages between the tasks of a cluster, over gRPC.
 //
-// A task opens two streams to each task that it has something for: one carries the messages, the
-// other heartbeats, which are answered, so that a task that is frozen or cut off is noticed as well
-// as one that is dead. Both are opened with the first message; names are resolved each time.
+// A task connects to each task that it has something for, with the first message; names are
+// resolved each time. A gRPC stream carries heartbeats, which are answered, so that a task that is
+// frozen or cut off is noticed as well as one that is dead. Messages go by UCX where both tasks
+// have it and it finds a way between them, otherwise by another stream of gRPC.
 #pragma once
 
 #include <chrono>
@@ -16,10 +17,18 @@
 
 namespace carillon {
 
+// What messages may go by.
+enum class Transport {
+  kAutomatic,  // UCX, without TCP, or gRPC
+  kGrpc,
+  kUcx,  // UCX, with TCP, on all interfaces; or gRPC
+};
+
 struct TaskNetworkOptions {
   std::string task;                              // this one: "/job:ps/replica:0/task:0"
   std::map<std::string, std::string> addresses;  // host:port of every task
   std::shared_ptr<Allocator> allocator;          // where tensors that arrive go
+  Transport transport = Transport::kAutomatic;
   // How long a task that was never there is waited for, and one that was.
   std::chrono::milliseconds connect_deadline{std::chrono::seconds(60)};
   std::chrono::milliseconds reconnect_deadline{std::chrono::seconds(3)};

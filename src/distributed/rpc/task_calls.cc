@@ -1,0 +1,64 @@
+#include "distributed/rpc/task_calls.h"
+
+#include "base/strings.h"
+
+namespace carillon {
+
+std::string MetadataOf(const std::multimap<grpc::string_ref, grpc::string_ref>& metadata,
+                       const char* key) {
+  const auto found = metadata.find(key);
+  return found == metadata.end() ? "" : std::string(found->second.data(), found->second.size());
+}
+
+std::shared_ptr<grpc::Channel> OpenTaskChannel(const std::string& address) {
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(-1);
+  arguments.SetMaxSendMessageSize(-1);
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+}
+
+void TaskCall::CheckFor(std::chrono::milliseconds silence) {
+  const auto quiet = Clock::now().time_since_epoch() - Clock::duration(last_.load());
+  if (quiet < silence || went_silent_.exchange(true)) return;
+  Cancel();
+}
+
+Status TaskCall::WhyLost(const std::string& task, std::chrono::milliseconds silence) const {
+  return absl::UnavailableError(went_silent_
+                                    ? StrCat(task, " has given no sign of life for ",
+                                             silence.count(), " ms: it is frozen, or cut off")
+                                    : StrCat(task, " is gone: it has closed the connection"));
+}
+
+Watchdog::Watchdog(std::chrono::milliseconds silence)
+    : silence_(silence), thread_([this] { Loop(); }) {}
+
+void Watchdog::Add(TaskCall* call) {
+  std::lock_guard lock(mutex_);
+  watched_.insert(call);
+}
+
+void Watchdog::Remove(TaskCall* call) {
+  std::lock_guard lock(mutex_);
+  watched_.erase(call);
+}
+
+void Watchdog::Stop() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void Watchdog::Loop() {
+  std::unique_lock lock(mutex_);
+  while (!changed_.wait_for(lock, silence_ / 8, [&] { return stopping_; })) {
+    for (TaskCall* call : watched_) call->CheckFor(silence_);
+  }
+}
+
+}  // namespace carillon

@@ -1,0 +1,255 @@
+#include "distributed/rpc/task_link.h"
+
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "base/logging.h"
+#include "base/strings.h"
+#include "distributed/cluster/task_wire.h"
+#include "distributed/rpc/conversions.h"
+
+namespace carillon {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using grpc::ByteBuffer;
+using std::chrono::milliseconds;
+
+// Small messages travel together up to here.
+constexpr size_t kBatchBytes = 256 << 10;
+constexpr size_t kBatchMessages = 1000;
+
+constexpr milliseconds kRetry{200};
+
+Status ShuttingDown() { return absl::CancelledError("the task is shutting down"); }
+
+}  // namespace
+
+TaskLink::TaskLink(LinkServices services, std::string task, std::string address)
+    : services_(services), task_(std::move(task)), address_(std::move(address)) {}
+
+void TaskLink::Send(TaskMessage message) {
+  std::lock_guard lock(mutex_);
+  if (stopping_) return;
+  if (direct_ != nullptr && queue_.empty()) return SendDirectly(message);
+  queue_.push_back(std::move(message));
+  if (!writer_.joinable()) writer_ = std::thread([this] { Loop(); });
+  changed_.notify_one();
+}
+
+void TaskLink::SendDirectly(const TaskMessage& message) {
+  MessagePieces frame;
+  AddTaskMessage(message, &frame);
+  *services_.bytes_sent += static_cast<int64_t>(frame.size());
+  direct_->Send(std::move(frame));
+}
+
+bool TaskLink::Break() {
+  std::lock_guard lock(mutex_);
+  if (heartbeats_ == nullptr || stopping_) return false;
+  if (messages_ != nullptr) messages_->Cancel();
+  broken_ = true;
+  changed_.notify_one();
+  return true;
+}
+
+void TaskLink::Stop() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+    queue_.clear();
+    for (OutgoingCall* call : {messages_.get(), heartbeats_.get()}) {
+      if (call != nullptr) call->Cancel();
+    }
+  }
+  changed_.notify_one();
+  if (writer_.joinable()) writer_.join();
+}
+
+void TaskLink::Loop() {
+  const auto lost = [this] {
+    return heartbeats_->WhyLost(StrCat(task_, " at ", address_), services_.watchdog->silence());
+  };
+  for (;;) {
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [&] { return stopping_ || broken_ || !queue_.empty(); });
+      if (stopping_) break;
+    }
+    if (broken_) {
+      Disconnect(lost());
+      continue;
+    }
+    if (heartbeats_ == nullptr) {
+      if (const Status connected = Connect(); !connected.ok()) {
+        Disconnect(connected);
+        continue;
+      }
+    }
+    if (!WriteSome()) Disconnect(lost());
+  }
+  Close();
+}
+
+// Several small messages, or one that is large.
+bool TaskLink::WriteSome() {
+  std::vector<TaskMessage> batch;
+  MessagePieces pieces;
+  {
+    std::lock_guard lock(mutex_);
+    if (direct_ != nullptr) {
+      for (; !queue_.empty(); queue_.pop_front()) SendDirectly(queue_.front());
+      return true;
+    }
+    while (!queue_.empty() && batch.size() < kBatchMessages && pieces.size() < kBatchBytes) {
+      batch.push_back(std::move(queue_.front()));
+      queue_.pop_front();
+      AddTaskMessage(batch.back(), &pieces);
+    }
+  }
+  *services_.bytes_sent += static_cast<int64_t>(pieces.size());
+  return batch.empty() || messages_->stream->Write(ToByteBuffer(pieces));
+}
+
+Status TaskLink::Connect() {
+  const auto begin = Clock::now();
+  const milliseconds patience =
+      was_there_ ? services_.options.reconnect_deadline : services_.options.connect_deadline;
+  for (;;) {
+    const Status status = TryToConnect();
+    if (status.ok() || Clock::now() + kRetry >= begin + patience) {
+      if (status.ok()) return status;
+      return absl::UnavailableError(
+          StrCat(task_, " at ", address_, was_there_ ? " is gone" : " is not there", "; tried for ",
+                 std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - begin).count(),
+                 " s, the last error: ", std::string(status.message())));
+    }
+    std::unique_lock lock(mutex_);
+    if (changed_.wait_for(lock, kRetry, [&] { return stopping_; })) return ShuttingDown();
+  }
+}
+
+Status TaskLink::TryToConnect() {
+  const auto channel = OpenTaskChannel(address_);
+  auto heartbeats = Open(channel.get(), kHeartbeatsMethod);
+  {
+    std::lock_guard lock(mutex_);
+    if (stopping_) {
+      heartbeats->Cancel();
+      heartbeats->stream->Finish();
+      return ShuttingDown();
+    }
+    heartbeats_ = std::move(heartbeats);
+    broken_ = false;
+  }
+  services_.watchdog->Add(heartbeats_.get());  // a machine may not answer at all
+  heartbeats_->stream->WaitForInitialMetadata();
+  const std::string there = MetadataOf(heartbeats_->context.GetServerInitialMetadata(), kTaskKey);
+  if (there == task_) {
+    OpenWay(channel.get());
+    was_there_ = true;
+    services_.listener->OnHere(task_);
+    beat_ = std::thread([this] { Beat(); });
+    return absl::OkStatus();
+  }
+  if (!there.empty()) heartbeats_->Cancel();
+  Status status = FromGrpcStatus(heartbeats_->stream->Finish());
+  if (status.ok() || !there.empty())
+    status = absl::FailedPreconditionError(there.empty() ? "no task of a cluster answers there"
+                                                         : StrCat(there, " answers there"));
+  services_.watchdog->Remove(heartbeats_.get());
+  std::lock_guard lock(mutex_);
+  heartbeats_.reset();
+  return status;
+}
+
+void TaskLink::OpenWay(grpc::Channel* channel) {
+  std::unique_ptr<UcxTransport::Channel> direct;
+  const std::string offer = MetadataOf(heartbeats_->context.GetServerInitialMetadata(), kUcxKey);
+  uint64_t ticket = 0;
+  std::string why_not = services_.ucx == nullptr ? "" : "the task does not use UCX";
+  if (services_.ucx != nullptr && offer.size() > sizeof(ticket)) {
+    std::memcpy(&ticket, offer.data(), sizeof(ticket));
+    auto connected = services_.ucx->Connect(offer.substr(sizeof(ticket)), ticket);
+    if (connected.ok()) {
+      direct = *std::move(connected);
+      why_not.clear();
+    } else {
+      why_not = std::string(connected.status().message());
+    }
+  }
+  if (!was_there_) {
+    LogInfo("connected to ", task_, " at ", address_, direct != nullptr ? " by UCX" : " by gRPC",
+            why_not.empty() ? "" : StrCat(" (", why_not, ")"));
+  }
+  auto messages = direct == nullptr ? Open(channel, kMessagesMethod) : nullptr;
+  std::lock_guard lock(mutex_);
+  direct_ = std::move(direct);
+  messages_ = std::move(messages);
+  if (stopping_ && messages_ != nullptr) messages_->Cancel();
+}
+
+std::unique_ptr<OutgoingCall> TaskLink::Open(grpc::Channel* channel, const char* method) const {
+  auto call = std::make_unique<OutgoingCall>();
+  call->context.AddMetadata(kTaskKey, services_.options.task);
+  if (services_.ucx != nullptr) call->context.AddMetadata(kUcxKey, "wanted");
+  // What generated code does, for messages that are bytes.
+  call->stream.reset(grpc::internal::ClientReaderWriterFactory<ByteBuffer, ByteBuffer>::Create(
+      channel, grpc::internal::RpcMethod(method, grpc::internal::RpcMethod::BIDI_STREAMING),
+      &call->context));
+  return call;
+}
+
+void TaskLink::Beat() {
+  ByteBuffer beat = ToByteBuffer(MessagePieces()), answer;
+  for (;;) {
+    if (!heartbeats_->stream->Write(beat) || !heartbeats_->stream->Read(&answer)) break;
+    heartbeats_->Heard();
+    std::unique_lock lock(mutex_);
+    if (changed_beat_.wait_for(lock, services_.options.heartbeat,
+                               [&] { return stopping_ || closing_; }))
+      return;
+  }
+  std::lock_guard lock(mutex_);
+  if (messages_ != nullptr) messages_->Cancel();  // the writer may be in the middle of something
+  broken_ = true;
+  changed_.notify_one();
+}
+
+void TaskLink::Disconnect(const Status& reason) {
+  Close();
+  {
+    std::lock_guard lock(mutex_);
+    queue_.clear();
+    broken_ = false;
+    if (stopping_) return;
+  }
+  services_.listener->OnLost(task_, reason);
+}
+
+void TaskLink::Close() {
+  if (heartbeats_ == nullptr) return;
+  std::unique_ptr<UcxTransport::Channel> direct;
+  {
+    std::lock_guard lock(mutex_);
+    closing_ = true;
+    direct = std::move(direct_);
+  }
+  direct.reset();
+  changed_beat_.notify_one();
+  for (OutgoingCall* call : {messages_.get(), heartbeats_.get()}) {
+    if (call != nullptr) call->Cancel();
+  }
+  if (beat_.joinable()) beat_.join();
+  for (OutgoingCall* call : {messages_.get(), heartbeats_.get()}) {
+    if (call != nullptr) call->stream->Finish();
+  }
+  services_.watchdog->Remove(heartbeats_.get());
+  std::lock_guard lock(mutex_);
+  messages_.reset();
+  heartbeats_.reset();
+  closing_ = false;
+}
+
+}  // namespace carillon

@@ -1,0 +1,300 @@
+#include "distributed/transport/ucx_transport.h"
+
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <poll.h>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/strings.h"
+#include "distributed/transport/ucx_library.h"
+
+namespace carillon {
+namespace {
+
+constexpr unsigned kFrameId = 1;
+// Up to here a frame is sent from one piece of memory.
+constexpr size_t kFlatBytes = 8192;
+// How long a connection that is closed may take to let go of what it was sending.
+constexpr std::chrono::seconds kCloseTime{2};
+
+// Memory shared by the processes of a machine, and RDMA; TCP listens to anybody.
+constexpr const char* kWithoutTcp = "posix,sysv,cma,knem,xpmem,ib,cuda,rocm";
+constexpr const char* kWithTcp = "posix,sysv,cma,knem,xpmem,ib,cuda,rocm,tcp";
+
+// Invariant: all calls of UCX happen under mutex_, those that it makes to us (OnArrival,
+// OnReceived, OnSent) included, since it makes them from within ours.
+class Ucx final : public UcxTransport {
+ public:
+  Ucx(const UcxLibrary& library, const UcxOptions& options, OnFrame on_frame)
+      : ucx_(library), allocator_(options.allocator), on_frame_(std::move(on_frame)) {}
+  ~Ucx() override {
+    Stop();
+    if (worker_ != nullptr) ucx_.worker_destroy(worker_);
+    if (context_ != nullptr) ucx_.cleanup(context_);
+  }
+
+  Status Start(bool tcp);
+  const std::string& address() const override { return address_; }
+  StatusOr<std::unique_ptr<Channel>> Connect(const std::string& address, uint64_t ticket) override;
+  void Stop() override;
+
+ private:
+  class Endpoint;
+  // A frame on its way out. Belongs to UCX until OnSent.
+  struct Outgoing {
+    Ucx* transport;
+    uint64_t ticket;
+    MessagePieces frame;
+    std::string flat;
+    std::vector<ucp_dt_iov_t> pieces;
+  };
+  // A frame on its way in.
+  struct Incoming {
+    Ucx* transport;
+    uint64_t ticket;
+    Tensor frame;
+    Status status;
+    bool is_complete = false;
+  };
+
+  Status Check(ucs_status_t status, const char* what) const {
+    if (status == UCS_OK) return absl::OkStatus();
+    return absl::UnavailableError(StrCat("UCX: ", what, ": ", ucx_.status_string(status)));
+  }
+  void Loop();
+  void Send(ucp_ep_h endpoint, uint64_t ticket, MessagePieces frame);
+  void Close(ucp_ep_h endpoint);
+  ucs_status_t Arrived(const void* header, size_t header_size, void* data, size_t size,
+                       const ucp_am_recv_param_t* param);
+
+  static ucs_status_t OnArrival(void* self, const void* header, size_t header_size, void* data,
+                                size_t size, const ucp_am_recv_param_t* param) {
+    return static_cast<Ucx*>(self)->Arrived(header, header_size, data, size, param);
+  }
+  static void OnReceived(void* request, ucs_status_t status, size_t, void* incoming_frame) {
+    auto* incoming = static_cast<Incoming*>(incoming_frame);
+    Ucx& self = *incoming->transport;
+    incoming->status = self.Check(status, "a frame was cut off");
+    incoming->is_complete = true;
+    self.ucx_.request_free(request);
+  }
+  static void OnSent(void* request, ucs_status_t, void* outgoing_frame) {
+    auto* outgoing = static_cast<Outgoing*>(outgoing_frame);
+    outgoing->transport->ucx_.request_free(request);
+    delete outgoing;
+  }
+
+  const UcxLibrary ucx_;
+  const std::shared_ptr<Allocator> allocator_;
+  const OnFrame on_frame_;
+  std::string address_;
+
+  std::mutex mutex_;
+  ucp_context_h context_ = nullptr;
+  ucp_worker_h worker_ = nullptr;
+  // Of each ticket, in the order in which they were sent; a frame is handed over when it is
+  // complete and the first.
+  std::map<uint64_t, std::deque<std::unique_ptr<Incoming>>> incoming_;
+  std::atomic<bool> stopping_{false};
+  int wake_up_ = -1;
+  std::thread thread_;
+};
+
+class Ucx::Endpoint final : public UcxTransport::Channel {
+ public:
+  Endpoint(Ucx* transport, ucp_ep_h endpoint, uint64_t ticket)
+      : transport_(*transport), endpoint_(endpoint), ticket_(ticket) {}
+  ~Endpoint() override { transport_.Close(endpoint_); }
+  void Send(MessagePieces frame) override { transport_.Send(endpoint_, ticket_, std::move(frame)); }
+
+ private:
+  Ucx& transport_;
+  const ucp_ep_h endpoint_;
+  const uint64_t ticket_;
+};
+
+Status Ucx::Start(bool tcp) {
+  ucp_config_t* config = nullptr;
+  CARILLON_RETURN_IF_ERROR(Check(ucx_.config_read(nullptr, nullptr, &config), "its settings"));
+  // Unless the user has said something else.
+  if (std::getenv("UCX_TLS") == nullptr)
+    ucx_.config_modify(config, "TLS", tcp ? kWithTcp : kWithoutTcp);
+  ucx_.config_modify(config, "RCACHE_ENABLE", "n");
+  ucp_params_t params{};
+  params.field_mask = UCP_PARAM_FIELD_FEATURES;
+  params.features = UCP_FEATURE_AM | UCP_FEATURE_WAKEUP;
+  const ucs_status_t made = ucx_.init(UCP_API_MAJOR, UCP_API_MINOR, &params, config, &context_);
+  ucx_.config_release(config);
+  CARILLON_RETURN_IF_ERROR(Check(made, "no transport can be used"));
+  ucp_worker_params_t worker{};
+  worker.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
+  worker.thread_mode = UCS_THREAD_MODE_SERIALIZED;
+  CARILLON_RETURN_IF_ERROR(Check(ucx_.worker_create(context_, &worker, &worker_), "its worker"));
+  ucp_am_handler_param_t handler{};
+  handler.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_FLAGS |
+                       UCP_AM_HANDLER_PARAM_FIELD_CB | UCP_AM_HANDLER_PARAM_FIELD_ARG;
+  handler.id = kFrameId;
+  handler.flags = UCP_AM_FLAG_WHOLE_MSG;
+  handler.cb = &OnArrival;
+  handler.arg = this;
+  CARILLON_RETURN_IF_ERROR(Check(ucx_.set_am_recv_handler(worker_, &handler), "its handler"));
+  CARILLON_RETURN_IF_ERROR(Check(ucx_.worker_get_efd(worker_, &wake_up_), "its events"));
+  ucp_address_t* address = nullptr;
+  size_t size = 0;
+  CARILLON_RETURN_IF_ERROR(Check(ucx_.worker_get_address(worker_, &address, &size), "its address"));
+  address_.assign(reinterpret_cast<const char*>(address), size);
+  ucx_.worker_release_address(worker_, address);
+  thread_ = std::thread([this] { Loop(); });
+  return absl::OkStatus();
+}
+
+void Ucx::Loop() {
+  while (!stopping_) {
+    std::vector<std::unique_ptr<Incoming>> complete;
+    bool sleep = false;
+    {
+      std::lock_guard lock(mutex_);
+      while (ucx_.worker_progress(worker_) != 0) {
+      }
+      for (auto& [ticket, frames] : incoming_) {
+        while (!frames.empty() && frames.front()->is_complete) {
+          complete.push_back(std::move(frames.front()));
+          frames.pop_front();
+        }
+      }
+      std::erase_if(incoming_, [](const auto& entry) { return entry.second.empty(); });
+      sleep = complete.empty() && ucx_.worker_arm(worker_) == UCS_OK;
+    }
+    for (const auto& frame : complete) {
+      if (frame->status.ok()) {
+        on_frame_(frame->ticket, std::move(frame->frame));
+      } else {
+        on_frame_(frame->ticket, frame->status);
+      }
+    }
+    if (!sleep) continue;
+    pollfd event{wake_up_, POLLIN, 0};
+    ::poll(&event, 1, -1);
+  }
+}
+
+ucs_status_t Ucx::Arrived(const void* header, size_t header_size, void* data, size_t size,
+                          const ucp_am_recv_param_t* param) {
+  uint64_t ticket = 0;
+  if (header_size != sizeof(ticket)) return UCS_OK;  // not one of ours
+  std::memcpy(&ticket, header, sizeof(ticket));
+  Incoming* incoming =
+      incoming_[ticket].emplace_back(std::make_unique<Incoming>(Incoming{this, ticket})).get();
+  incoming->frame =
+      Tensor::TryAllocate(DType::kUint8, Shape{static_cast<int64_t>(size)}, allocator_.get());
+  if (!incoming->frame.has_value()) {
+    incoming->status = ResourceExhausted("no memory for a message of ", size, " bytes");
+    incoming->is_complete = true;
+    return UCS_OK;
+  }
+  void* memory = incoming->frame.mutable_raw_data();
+  if ((param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) == 0) {
+    std::memcpy(memory, data, size);
+    incoming->is_complete = true;
+    return UCS_OK;
+  }
+  ucp_request_param_t request{};
+  request.op_attr_mask =
+      UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
+  request.cb.recv_am = &OnReceived;
+  request.user_data = incoming;
+  const ucs_status_ptr_t started = ucx_.am_recv_data(worker_, data, memory, size, &request);
+  if (UCS_PTR_IS_ERR(started)) {
+    incoming->status = Check(UCS_PTR_STATUS(started), "a frame could not be received");
+    incoming->is_complete = true;
+  }
+  return UCS_INPROGRESS;
+}
+
+StatusOr<std::unique_ptr<UcxTransport::Channel>> Ucx::Connect(const std::string& address,
+                                                              uint64_t ticket) {
+  if (address.empty()) return absl::UnavailableError("UCX: the other end does not use it");
+  ucp_ep_params_t params{};
+  params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
+  params.address = reinterpret_cast<const ucp_address_t*>(address.data());
+  ucp_ep_h endpoint = nullptr;
+  std::lock_guard lock(mutex_);
+  CARILLON_RETURN_IF_ERROR(Check(ucx_.ep_create(worker_, &params, &endpoint), "no way there"));
+  return std::make_unique<Endpoint>(this, endpoint, ticket);
+}
+
+void Ucx::Send(ucp_ep_h endpoint, uint64_t ticket, MessagePieces frame) {
+  auto outgoing = std::make_unique<Outgoing>(Outgoing{this, ticket, std::move(frame)});
+  const auto& pieces = outgoing->frame.pieces();
+  ucp_request_param_t request{};
+  request.op_attr_mask =
+      UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_DATATYPE;
+  request.cb.send = &OnSent;
+  request.user_data = outgoing.get();
+  const void* memory = nullptr;
+  size_t count = 0;
+  if (pieces.size() == 1 || outgoing->frame.size() <= kFlatBytes) {
+    std::string_view bytes = pieces.empty() ? std::string_view() : pieces[0].view();
+    if (pieces.size() > 1) bytes = outgoing->flat = outgoing->frame.Flatten();
+    memory = bytes.data();
+    count = bytes.size();
+    request.datatype = ucp_dt_make_contig(1);
+  } else {
+    for (const auto& piece : pieces) {
+      const std::string_view bytes = piece.view();
+      outgoing->pieces.push_back({const_cast<char*>(bytes.data()), bytes.size()});
+    }
+    memory = outgoing->pieces.data();
+    count = outgoing->pieces.size();
+    request.datatype = UCP_DATATYPE_IOV;
+  }
+  std::lock_guard lock(mutex_);
+  const ucs_status_ptr_t started =
+      ucx_.am_send(endpoint, kFrameId, &outgoing->ticket, sizeof(ticket), memory, count, &request);
+  if (!UCS_PTR_IS_PTR(started)) return;  // sent, or the other end is gone
+  outgoing.release();
+  ucx_.worker_signal(worker_);  // somebody has to go on with it
+}
+
+void Ucx::Close(ucp_ep_h endpoint) {
+  ucp_request_param_t request{};
+  request.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
+  request.flags = UCP_EP_CLOSE_FLAG_FORCE;
+  std::unique_lock lock(mutex_);
+  const ucs_status_ptr_t closing = ucx_.ep_close(endpoint, &request);
+  if (!UCS_PTR_IS_PTR(closing)) return;
+  const auto give_up = std::chrono::steady_clock::now() + kCloseTime;
+  while (ucx_.request_check_status(closing) == UCS_INPROGRESS &&
+         std::chrono::steady_clock::now() < give_up) {
+    ucx_.worker_progress(worker_);
+  }
+  ucx_.request_free(closing);
+}
+
+void Ucx::Stop() {
+  stopping_ = true;
+  {
+    std::lock_guard lock(mutex_);
+    if (worker_ != nullptr) ucx_.worker_signal(worker_);
+  }
+  if (thread_.joinable()) thread_.join();
+}
+
+}  // namespace
+
+StatusOr<std::unique_ptr<UcxTransport>> UcxTransport::Make(const UcxOptions& options,
+                                                           OnFrame on_frame) {
+  CARILLON_ASSIGN_OR_RETURN(const UcxLibrary library, LoadUcx());
+  auto transport = std::make_unique<Ucx>(library, options, std::move(on_frame));
+  CARILLON_RETURN_IF_ERROR(transport->Start(options.tcp));
+  return transport;
+}
+
+}  // namespace carillon

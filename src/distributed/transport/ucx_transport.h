@@ -1,0 +1,54 @@
+// UcxTransport: frames of bytes between tasks by UCX: through shared memory on one machine, by RDMA
+// between machines that have it, and by TCP where that is asked for.
+//
+// UCX itself asks nobody who they are. So an address goes to a task over a connection that knows
+// who it is, together with a ticket, a random number, which every frame carries.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/status.h"
+#include "carillon/tensor.h"
+#include "tensor/allocator.h"
+#include "tensor/tensor_wire.h"
+
+namespace carillon {
+
+struct UcxOptions {
+  bool tcp = false;                      // listen for TCP, too, on all interfaces
+  std::shared_ptr<Allocator> allocator;  // where frames that arrive go
+};
+
+// Thread-safe.
+class UcxTransport {
+ public:
+  // A frame, as bytes, or why it could not be received; what came with the same ticket after that
+  // is lost. Called by a thread of the transport's, one frame at a time, those with one ticket in
+  // the order in which they were sent.
+  using OnFrame = std::function<void(uint64_t ticket, StatusOr<Tensor> frame)>;
+
+  // The way to one task. Destroying it drops what is not sent yet.
+  class Channel {
+   public:
+    virtual ~Channel() = default;
+    // Takes the frame and returns at once. That the other end is gone is for others to find out.
+    virtual void Send(MessagePieces frame) = 0;
+  };
+
+  // Unavailable when UCX cannot be used here, and why.
+  static StatusOr<std::unique_ptr<UcxTransport>> Make(const UcxOptions& options, OnFrame on_frame);
+  virtual ~UcxTransport() = default;
+
+  // What another task needs to know to send to this one, besides a ticket.
+  virtual const std::string& address() const = 0;
+  // Unavailable when there is no way there. Channels must be gone before Stop.
+  virtual StatusOr<std::unique_ptr<Channel>> Connect(const std::string& address,
+                                                     uint64_t ticket) = 0;
+  // No frame is handed over any more once this returns. May be called again.
+  virtual void Stop() = 0;
+};
+
+}  // namespace carillon
