@@ -37,7 +37,7 @@ size_t VarintSize(uint64_t value) { return CodedOutputStream::VarintSize64(value
 
 // The raw content of a tensor whose dtype and shape are in `header`.
 StatusOr<Tensor> ReadContent(CodedInputStream* in, const TensorProto& header, Allocator* allocator,
-                             const Tensor* frame) {
+                             const Tensor* content) {
   uint32_t length = 0;
   if (!in->ReadVarint32(&length) || in->BytesUntilLimit() < static_cast<int64_t>(length))
     return Malformed();
@@ -52,11 +52,10 @@ StatusOr<Tensor> ReadContent(CodedInputStream* in, const TensorProto& header, Al
   }
   const void* here = nullptr;
   int available = 0;
-  if (frame != nullptr && length >= kLeastViewedBytes && dtype != DType::kBool &&
-      in->GetDirectBufferPointer(&here, &available) && available >= static_cast<int>(length) &&
-      reinterpret_cast<uintptr_t>(here) % kTensorAlignment == 0) {
+  if (content != nullptr && length > 0 && length == content->num_bytes() && dtype != DType::kBool &&
+      in->GetDirectBufferPointer(&here, &available) && here == content->raw_data()) {
     in->Skip(static_cast<int>(length));
-    return Tensor::View(dtype, shape, frame->buffer(), const_cast<void*>(here));
+    return Tensor::View(dtype, shape, content->buffer(), const_cast<void*>(here));
   }
   Tensor tensor = Tensor::TryAllocate(dtype, shape, allocator);
   if (!tensor.has_value()) return ResourceExhausted("no memory for a tensor of ", length, " bytes");
@@ -123,7 +122,7 @@ size_t ContentSize(const Tensor& tensor) {
 }  // namespace
 
 StatusOr<Tensor> ReadTensor(CodedInputStream* in, int bytes, Allocator* allocator,
-                            const Tensor* frame) {
+                            const Tensor* content) {
   if (bytes < 0 || (in->BytesUntilLimit() >= 0 && in->BytesUntilLimit() < bytes))
     return Malformed();
   const CodedInputStream::Limit limit = in->PushLimit(bytes);
@@ -150,7 +149,7 @@ StatusOr<Tensor> ReadTensor(CodedInputStream* in, int bytes, Allocator* allocato
       } else if (field == TensorProto::kTensorContentFieldNumber && delimited &&
                  header.dtype() != tensorflow::DT_STRING &&
                  header.dtype() != tensorflow::DT_RESOURCE) {
-        CARILLON_ASSIGN_OR_RETURN(Tensor tensor, ReadContent(in, header, allocator, frame));
+        CARILLON_ASSIGN_OR_RETURN(Tensor tensor, ReadContent(in, header, allocator, content));
         // Nothing else may follow: a second content, or values besides.
         if (in->BytesUntilLimit() != 0) return Malformed();
         return tensor;

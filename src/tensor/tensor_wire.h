@@ -21,13 +21,10 @@ namespace carillon {
 // Reads a TensorProto that takes the next `bytes` bytes of `in`. All forms are understood; raw
 // content that follows dtype and shape, as serializers write it, is read in place. Sizes are
 // checked before anything is allocated. ResourceExhausted when `allocator` has no room. A resource
-// handle comes without its resource. When all that `in` reads lies in the memory of `frame`, large
-// content that is aligned there is not copied: the tensor keeps that memory alive.
+// handle comes without its resource. When what `in` ends with is the memory of `content`, and that
+// is the tensor's, it is not copied: the tensor keeps it alive.
 StatusOr<Tensor> ReadTensor(google::protobuf::io::CodedInputStream* in, int bytes,
-                            Allocator* allocator, const Tensor* frame = nullptr);
-
-// From this size on content is large.
-inline constexpr size_t kLeastViewedBytes = 16 << 10;
+                            Allocator* allocator, const Tensor* content = nullptr);
 
 // A serialized message in pieces: bytes of its own, and memory of tensors that it shares.
 class MessagePieces {

@@ -15,7 +15,7 @@ struct Overloaded : Cases... {
 ClusterTask::ClusterTask(std::string name, WorkerOptions options, TaskMessenger* network)
     : name_(std::move(name)),
       network_(network),
-      coordinator_(this),
+      coordinator_(name_, this),
       worker_(std::move(options), this, &background_) {}
 
 Status ClusterTask::Send(const std::string& task, TaskMessage message) {

@@ -68,7 +68,8 @@ class ClusterProgram final : public StepProgram {
   size_t num_fetches = 0;
 };
 
-Coordinator::Coordinator(TaskMessenger* messenger) : messenger_(messenger), next_id_(RandomId()) {}
+Coordinator::Coordinator(std::string self, TaskMessenger* messenger)
+    : self_(std::move(self)), messenger_(messenger), next_id_(RandomId()) {}
 
 StatusOr<std::shared_ptr<StepProgram>> Coordinator::Register(PartitionedGraph graph,
                                                              const ProgramOptions& options) {
@@ -109,6 +110,9 @@ StatusOr<std::shared_ptr<StepProgram>> Coordinator::Register(PartitionedGraph gr
                               options.known_to.contains(task), std::move(task_program)});
     if (!sent.ok()) OnRegistered(task, {program->id, sent});
   }
+  // Its own task, which begins at once, is started last.
+  std::ranges::stable_partition(program->participants,
+                                [&](const auto& one) { return one.task != self_; });
   std::unique_lock lock(mutex_);
   const bool answered = registration->changed.wait_for(lock, options.registration_deadline, [&] {
     return registration->waiting_for.empty() || !registration->status.ok();

@@ -35,8 +35,8 @@ struct ProgramOptions {
 // with the tasks that have not. Callbacks and messages happen outside of the lock.
 class Coordinator {
  public:
-  // `messenger` outlives the coordinator.
-  explicit Coordinator(TaskMessenger* messenger);
+  // Of the task `self`. `messenger` outlives the coordinator.
+  Coordinator(std::string self, TaskMessenger* messenger);
   Coordinator(const Coordinator&) = delete;
   Coordinator& operator=(const Coordinator&) = delete;
 
@@ -62,6 +62,7 @@ class Coordinator {
                 std::vector<IndexedTensor> fetches);
   void Abort(StepId id, const Status& reason);
 
+  const std::string self_;
   TaskMessenger* const messenger_;
   std::mutex mutex_;
   std::map<ProgramId, std::shared_ptr<Registration>> registrations_;

@@ -20,8 +20,9 @@ using CodedInput = google::protobuf::io::CodedInputStream;
 // Reads the fields of one message, one after the other. After a failure nothing more is read.
 class FieldReader {
  public:
-  // `frame`, if there is one, is all that `in` reads from: tensors may share its memory.
-  explicit FieldReader(CodedInput* in, const Tensor* frame = nullptr) : in_(in), frame_(frame) {}
+  // `content`, if there is one, is what `in` ends with: a tensor may share its memory.
+  explicit FieldReader(CodedInput* in, const Tensor* content = nullptr)
+      : in_(in), content_(content) {}
 
   // The next field's number; 0 at the end of the message, or after a failure.
   int Next() {
@@ -58,7 +59,7 @@ class FieldReader {
   void ReadTensorInto(Allocator* allocator, Tensor* tensor) {
     const int length = Length();
     if (failed_) return;
-    StatusOr<Tensor> read = ReadTensor(in_, length, allocator, frame_);
+    StatusOr<Tensor> read = ReadTensor(in_, length, allocator, content_);
     if (read.ok()) {
       *tensor = *std::move(read);
     } else {
@@ -107,7 +108,7 @@ class FieldReader {
   void Check(bool ok) { failed_ = failed_ || !ok; }
 
   CodedInput* in_;
-  const Tensor* frame_;
+  const Tensor* content_;
   uint32_t tag_ = 0;
   bool failed_ = false;
   Status tensor_error_;

@@ -1,5 +1,6 @@
 #include "distributed/cluster/task_wire.h"
 
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <utility>
 
 #include "proto/task.pb.h"
@@ -157,29 +158,6 @@ StatusOr<TaskMessage> MessageOf(wire::TaskHeader* header, std::vector<Tensor>* t
   }
 }
 
-// Pads the header of a message that comes after `before` so that the content of its first tensor,
-// if that is large, is aligned.
-void Align(const MessagePieces& before, Writer* writer) {
-  if (writer->tensors.empty() || !IsPlainData(writer->tensors[0].dtype()) ||
-      writer->tensors[0].num_bytes() < kLeastViewedBytes) {
-    return;
-  }
-  MessagePieces tensor;
-  tensor.AddTensor(kTensor, writer->tensors[0]);
-  const size_t prefix = tensor.size() - writer->tensors[0].num_bytes();
-  const auto begin = [&] {
-    MessagePieces header;
-    header.AddString(kHeader, writer->header.SerializeAsString());
-    return before.size() + header.size() + prefix;
-  };
-  // The padding has a length itself, which may grow with it: a few tries.
-  size_t padding = 0;
-  for (int i = 0; i < 4 && begin() % kTensorAlignment != 0; ++i) {
-    padding = (padding + kTensorAlignment - begin() % kTensorAlignment) % (2 * kTensorAlignment);
-    writer->header.set_padding(std::string(padding, '\0'));
-  }
-}
-
 Status ReadAll(FieldReader reader, Allocator* allocator,
                absl::FunctionRef<void(TaskMessage)> handle) {
   wire::TaskHeader header;
@@ -215,7 +193,6 @@ Status ReadAll(FieldReader reader, Allocator* allocator,
 void AddTaskMessage(const TaskMessage& message, MessagePieces* pieces) {
   Writer writer;
   std::visit(writer, message);
-  Align(*pieces, &writer);
   pieces->AddString(kHeader, writer.header.SerializeAsString());
   for (const Tensor& tensor : writer.tensors) pieces->AddTensor(kTensor, tensor);
 }
@@ -225,12 +202,19 @@ Status ReadTaskMessages(CodedInput* in, Allocator* allocator,
   return ReadAll(FieldReader(in), allocator, handle);
 }
 
-Status ReadTaskMessages(const Tensor& frame, Allocator* allocator,
+Status ReadTaskMessages(std::string_view bytes, const Tensor& content, Allocator* allocator,
                         absl::FunctionRef<void(TaskMessage)> handle) {
-  if (frame.num_bytes() > INT32_MAX) return InvalidArgument("a frame is longer than 2 GB");
-  CodedInput in(frame.data<uint8_t>(), static_cast<int>(frame.num_bytes()));
+  const size_t content_bytes = content.has_value() ? content.num_bytes() : 0;
+  if (bytes.size() + content_bytes > INT32_MAX)
+    return InvalidArgument("messages of more than 2 GB came at once");
+  google::protobuf::io::ArrayInputStream first(bytes.data(), static_cast<int>(bytes.size()));
+  google::protobuf::io::ArrayInputStream second(content_bytes == 0 ? nullptr : content.raw_data(),
+                                                static_cast<int>(content_bytes));
+  google::protobuf::io::ZeroCopyInputStream* const parts[] = {&first, &second};
+  google::protobuf::io::ConcatenatingInputStream both(parts, 2);
+  CodedInput in(&both);
   in.SetTotalBytesLimit(INT32_MAX);
-  return ReadAll(FieldReader(&in, &frame), allocator, handle);
+  return ReadAll(FieldReader(&in, content_bytes == 0 ? nullptr : &content), allocator, handle);
 }
 
 }  // namespace carillon

@@ -1,6 +1,8 @@
 // Messages between tasks as bytes (proto/task.proto).
 #pragma once
 
+#include <string_view>
+
 #include "absl/functional/function_ref.h"
 #include "distributed/cluster/field_reader.h"
 #include "distributed/cluster/task_messages.h"
@@ -8,8 +10,7 @@
 
 namespace carillon {
 
-// After what is there: messages travel together. Memory of tensors is shared. The first large
-// tensor of a message is where a reader of the bytes as a whole can use it: aligned.
+// After what is there: messages travel together. Memory of tensors is shared.
 void AddTaskMessage(const TaskMessage& message, MessagePieces* pieces);
 
 // Calls `handle` for each, in order. Tensors go into the memory of `allocator`. After an error
@@ -18,8 +19,9 @@ void AddTaskMessage(const TaskMessage& message, MessagePieces* pieces);
 Status ReadTaskMessages(CodedInput* in, Allocator* allocator,
                         absl::FunctionRef<void(TaskMessage)> handle);
 
-// The same from a frame, bytes in memory. Large tensors are not copied: they keep the frame alive.
-Status ReadTaskMessages(const Tensor& frame, Allocator* allocator,
+// The same from `bytes`, followed by those of `content`, if there are any. A large tensor that is
+// just that content is not copied: it keeps its memory alive.
+Status ReadTaskMessages(std::string_view bytes, const Tensor& content, Allocator* allocator,
                         absl::FunctionRef<void(TaskMessage)> handle);
 
 }  // namespace carillon

@@ -43,6 +43,7 @@ struct Worker::Program {
   std::string master;
   std::shared_ptr<SessionState> session;
   ResourceStore* resources = nullptr;
+  bool is_own = false;  // the master is this task
   std::vector<Part> parts;
   std::map<std::string, std::string, std::less<>> destinations;
 };
@@ -75,7 +76,9 @@ struct Worker::Step final : public Rendezvous {
   std::vector<RunningPart> parts;
   std::atomic<size_t> running{0};
   std::mutex mutex;
-  Status status;  // the first error, under mutex
+  Status status;                   // the first error, under mutex
+  std::vector<Deliver> delivered;  // not handed on yet, under mutex
+  bool is_handing_on = false;      // somebody is at it, under mutex
 };
 
 Worker::Worker(WorkerOptions options, TaskMessenger* messenger, BackgroundThreads* background)
@@ -148,6 +151,7 @@ void Worker::Register(const std::string& master, RegisterProgram message) {
     if (status.ok()) {
       std::lock_guard lock(mutex_);
       made->master = master;
+      made->is_own = options_.device->name.starts_with(master + "/");
       programs_[id] = std::move(made);
     }
     Report(master, ProgramRegistered{id, std::move(status)});
@@ -235,9 +239,16 @@ void Worker::Start(const std::string& master, StartStep message) {
                  .cancellation = &step->cancellation,
                  .rendezvous = step.get()};
   }
-  step->running = program.parts.size();
-  for (size_t i = 0; i < program.parts.size(); ++i)
-    background_->Start([this, step, i] { RunPart(step, i); });
+  const size_t parts = program.parts.size();
+  step->running = parts;
+  for (size_t i = 1; i < parts; ++i) background_->Start([this, step, i] { RunPart(step, i); });
+  if (parts == 0) return;
+  // This task's own master has nothing better to do than to begin.
+  if (program.is_own) {
+    RunPart(step, 0);
+  } else {
+    background_->Start([this, step] { RunPart(step, 0); });
+  }
 }
 
 void Worker::RunPart(const std::shared_ptr<Step>& step, size_t part) {
@@ -319,11 +330,30 @@ void Worker::Receive(Deliver message) {
     step = FindOrMakeStep(message.step);
   }
   if (step == nullptr) return;
+  {
+    std::lock_guard lock(step->mutex);
+    step->delivered.push_back(std::move(message));
+    if (std::exchange(step->is_handing_on, true)) return;
+  }
   // Whoever waits for the value goes on with it: not on the thread that brings messages.
-  background_->Start([step, message = std::move(message)]() mutable {
-    // An error is the step's, which has ended.
-    step->here.Send(message.key, std::move(message.value), message.is_dead).IgnoreError();
-  });
+  background_->Start([step] { HandOn(step); });
+}
+
+void Worker::HandOn(const std::shared_ptr<Step>& step) {
+  std::vector<Deliver> values;
+  for (;;) {
+    {
+      std::lock_guard lock(step->mutex);
+      step->is_handing_on = !step->delivered.empty();
+      if (!step->is_handing_on) return;
+      values.swap(step->delivered);
+    }
+    for (Deliver& value : values) {
+      // An error is the step's, which has ended.
+      step->here.Send(value.key, std::move(value.value), value.is_dead).IgnoreError();
+    }
+    values.clear();
+  }
 }
 
 void Worker::End(const EndSession& message) {

@@ -70,6 +70,8 @@ class Worker {
                                              std::shared_ptr<SessionState> session);
   // Under mutex_: the step, made when it is new; null when it has ended.
   std::shared_ptr<Step> FindOrMakeStep(StepId id);
+  // Gives the values that have come to whoever waits for them, one after the other.
+  static void HandOn(const std::shared_ptr<Step>& step);
   void RunPart(const std::shared_ptr<Step>& step, size_t part);
   void PartDone(const std::shared_ptr<Step>& step, Status status);
   void EndStep(const std::shared_ptr<Step>& step, const Status& reason);

@@ -55,7 +55,7 @@ struct TaskNetwork::State {
                        std::string* from);
   void Leave(IncomingCall* call);
 
-  void TakeFrame(uint64_t ticket, StatusOr<Tensor> frame);
+  void TakeFrame(uint64_t ticket, StatusOr<Frame> frame);
 
   const TaskNetworkOptions options;
   TaskListener* const listener;
@@ -113,7 +113,7 @@ TaskNetwork::State::State(TaskNetworkOptions given, TaskListener* listener)
   if (options.transport != Transport::kGrpc) {
     auto made = UcxTransport::Make(
         {.tcp = options.transport == Transport::kUcx, .allocator = options.allocator},
-        [this](uint64_t ticket, StatusOr<Tensor> frame) { TakeFrame(ticket, std::move(frame)); });
+        [this](uint64_t ticket, StatusOr<Frame> frame) { TakeFrame(ticket, std::move(frame)); });
     if (made.ok()) {
       ucx = *std::move(made);
     } else {
@@ -187,7 +187,7 @@ grpc::Status TaskNetwork::State::TakeMessages(grpc::ServerContext* context, Serv
   return ToGrpcStatus(status);
 }
 
-void TaskNetwork::State::TakeFrame(uint64_t ticket, StatusOr<Tensor> frame) {
+void TaskNetwork::State::TakeFrame(uint64_t ticket, StatusOr<Frame> frame) {
   std::string from;
   {
     std::lock_guard lock(mutex);
@@ -197,10 +197,11 @@ void TaskNetwork::State::TakeFrame(uint64_t ticket, StatusOr<Tensor> frame) {
   }
   Status status = frame.status();
   if (status.ok()) {
-    bytes_received += static_cast<int64_t>(frame->num_bytes());
-    status = ReadTaskMessages(*frame, options.allocator.get(), [&](TaskMessage message) {
-      listener->OnMessage(from, std::move(message));
-    });
+    bytes_received += static_cast<int64_t>(
+        frame->bytes.size() + (frame->content.has_value() ? frame->content.num_bytes() : 0));
+    status = ReadTaskMessages(
+        frame->bytes, frame->content, options.allocator.get(),
+        [&](TaskMessage message) { listener->OnMessage(from, std::move(message)); });
   }
   if (status.ok()) return;
   LogWarning("closed the connection of ", from, ": ", status.message());

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
@@ -12,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/background.h"
 #include "base/strings.h"
 #include "distributed/transport/ucx_library.h"
 
@@ -19,8 +21,12 @@ namespace carillon {
 namespace {
 
 constexpr unsigned kFrameId = 1;
+// What is sent along with the ticket, at most; all transports of UCX take more.
+constexpr size_t kMostHeaderBytes = 1024;
 // Up to here a frame is sent from one piece of memory.
 constexpr size_t kFlatBytes = 8192;
+// Threads that receive, or run what came of it.
+constexpr size_t kMostThreads = 8;
 // How long a connection that is closed may take to let go of what it was sending.
 constexpr std::chrono::seconds kCloseTime{2};
 
@@ -50,8 +56,8 @@ class Ucx final : public UcxTransport {
   // A frame on its way out. Belongs to UCX until OnSent.
   struct Outgoing {
     Ucx* transport;
-    uint64_t ticket;
     MessagePieces frame;
+    std::string header;  // the ticket, and the bytes before `content`
     std::string flat;
     std::vector<ucp_dt_iov_t> pieces;
   };
@@ -59,7 +65,7 @@ class Ucx final : public UcxTransport {
   struct Incoming {
     Ucx* transport;
     uint64_t ticket;
-    Tensor frame;
+    Frame frame;
     Status status;
     bool is_complete = false;
   };
@@ -69,6 +75,10 @@ class Ucx final : public UcxTransport {
     return absl::UnavailableError(StrCat("UCX: ", what, ": ", ucx_.status_string(status)));
   }
   void Loop();
+  // Receives until somebody has work to do, or Stop.
+  void Receive(WorkCollector* work);
+  // The frames that are complete; waits for some. Empty after Stop.
+  std::vector<std::unique_ptr<Incoming>> NextFrames();
   void Send(ucp_ep_h endpoint, uint64_t ticket, MessagePieces frame);
   void Close(ucp_ep_h endpoint);
   ucs_status_t Arrived(const void* header, size_t header_size, void* data, size_t size,
@@ -104,7 +114,12 @@ class Ucx final : public UcxTransport {
   std::map<uint64_t, std::deque<std::unique_ptr<Incoming>>> incoming_;
   std::atomic<bool> stopping_{false};
   int wake_up_ = -1;
-  std::thread thread_;
+
+  std::mutex role_mutex_;
+  std::condition_variable role_changed_;
+  bool has_receiver_ = false;
+  size_t idle_ = 0;
+  std::vector<std::thread> threads_;  // changed by the receiver
 };
 
 class Ucx::Endpoint final : public UcxTransport::Channel {
@@ -151,56 +166,93 @@ Status Ucx::Start(bool tcp) {
   CARILLON_RETURN_IF_ERROR(Check(ucx_.worker_get_address(worker_, &address, &size), "its address"));
   address_.assign(reinterpret_cast<const char*>(address), size);
   ucx_.worker_release_address(worker_, address);
-  thread_ = std::thread([this] { Loop(); });
+  threads_.emplace_back([this] { Loop(); });
   return absl::OkStatus();
 }
 
 void Ucx::Loop() {
+  for (;;) {
+    {
+      std::unique_lock lock(role_mutex_);
+      ++idle_;
+      role_changed_.wait(lock, [&] { return stopping_ || !has_receiver_; });
+      --idle_;
+      if (stopping_) return;
+      has_receiver_ = true;
+    }
+    WorkCollector work;
+    Receive(&work);
+    bool has_successor = true;
+    {
+      std::lock_guard lock(role_mutex_);
+      has_receiver_ = false;
+      if (!stopping_ && idle_ == 0) {
+        has_successor = threads_.size() < kMostThreads;
+        if (has_successor) threads_.emplace_back([this] { Loop(); });
+      }
+    }
+    role_changed_.notify_one();
+    if (has_successor) work.Run();
+  }
+}
+
+void Ucx::Receive(WorkCollector* work) {
+  while (!stopping_ && work->empty()) {
+    for (const auto& incoming : NextFrames()) {
+      if (incoming->status.ok()) {
+        on_frame_(incoming->ticket, std::move(incoming->frame));
+      } else {
+        on_frame_(incoming->ticket, incoming->status);
+      }
+    }
+  }
+}
+
+std::vector<std::unique_ptr<Ucx::Incoming>> Ucx::NextFrames() {
+  std::vector<std::unique_ptr<Incoming>> complete;
   while (!stopping_) {
-    std::vector<std::unique_ptr<Incoming>> complete;
-    bool sleep = false;
     {
       std::lock_guard lock(mutex_);
       while (ucx_.worker_progress(worker_) != 0) {
       }
       for (auto& [ticket, frames] : incoming_) {
-        while (!frames.empty() && frames.front()->is_complete) {
+        for (; !frames.empty() && frames.front()->is_complete; frames.pop_front())
           complete.push_back(std::move(frames.front()));
-          frames.pop_front();
-        }
       }
       std::erase_if(incoming_, [](const auto& entry) { return entry.second.empty(); });
-      sleep = complete.empty() && ucx_.worker_arm(worker_) == UCS_OK;
+      if (!complete.empty()) break;
+      if (ucx_.worker_arm(worker_) != UCS_OK) continue;
     }
-    for (const auto& frame : complete) {
-      if (frame->status.ok()) {
-        on_frame_(frame->ticket, std::move(frame->frame));
-      } else {
-        on_frame_(frame->ticket, frame->status);
-      }
-    }
-    if (!sleep) continue;
     pollfd event{wake_up_, POLLIN, 0};
     ::poll(&event, 1, -1);
   }
+  return complete;
 }
 
 ucs_status_t Ucx::Arrived(const void* header, size_t header_size, void* data, size_t size,
                           const ucp_am_recv_param_t* param) {
   uint64_t ticket = 0;
-  if (header_size != sizeof(ticket)) return UCS_OK;  // not one of ours
+  if (header_size < sizeof(ticket)) return UCS_OK;  // not one of ours
   std::memcpy(&ticket, header, sizeof(ticket));
   Incoming* incoming =
       incoming_[ticket].emplace_back(std::make_unique<Incoming>(Incoming{this, ticket})).get();
-  incoming->frame =
+  std::string& bytes = incoming->frame.bytes;
+  bytes.assign(static_cast<const char*>(header) + sizeof(ticket), header_size - sizeof(ticket));
+  const bool is_here = (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) == 0;
+  if (bytes.empty() && is_here) {
+    bytes.assign(static_cast<const char*>(data), size);
+    incoming->is_complete = true;
+    return UCS_OK;
+  }
+  incoming->frame.content =
       Tensor::TryAllocate(DType::kUint8, Shape{static_cast<int64_t>(size)}, allocator_.get());
-  if (!incoming->frame.has_value()) {
+  if (!incoming->frame.content.has_value()) {
     incoming->status = ResourceExhausted("no memory for a message of ", size, " bytes");
     incoming->is_complete = true;
     return UCS_OK;
   }
-  void* memory = incoming->frame.mutable_raw_data();
-  if ((param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) == 0) {
+  void* memory = incoming->frame.content.mutable_raw_data();
+  if (is_here) {
     std::memcpy(memory, data, size);
     incoming->is_complete = true;
     return UCS_OK;
@@ -231,33 +283,43 @@ StatusOr<std::unique_ptr<UcxTransport::Channel>> Ucx::Connect(const std::string&
 }
 
 void Ucx::Send(ucp_ep_h endpoint, uint64_t ticket, MessagePieces frame) {
-  auto outgoing = std::make_unique<Outgoing>(Outgoing{this, ticket, std::move(frame)});
+  auto outgoing = std::make_unique<Outgoing>(Outgoing{this, std::move(frame)});
   const auto& pieces = outgoing->frame.pieces();
+  std::string& header = outgoing->header;
+  header.assign(reinterpret_cast<const char*>(&ticket), sizeof(ticket));
   ucp_request_param_t request{};
   request.op_attr_mask =
       UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_DATATYPE;
   request.cb.send = &OnSent;
   request.user_data = outgoing.get();
+  request.datatype = ucp_dt_make_contig(1);
+  std::string_view bytes;
   const void* memory = nullptr;
   size_t count = 0;
-  if (pieces.size() == 1 || outgoing->frame.size() <= kFlatBytes) {
-    std::string_view bytes = pieces.empty() ? std::string_view() : pieces[0].view();
-    if (pieces.size() > 1) bytes = outgoing->flat = outgoing->frame.Flatten();
-    memory = bytes.data();
-    count = bytes.size();
-    request.datatype = ucp_dt_make_contig(1);
+  if (pieces.size() == 2 && pieces[1].tensor.has_value() &&
+      pieces[0].bytes.size() <= kMostHeaderBytes) {
+    header += pieces[0].bytes;
+    bytes = pieces[1].view();
+  } else if (pieces.size() == 1) {
+    bytes = pieces[0].view();
+  } else if (outgoing->frame.size() <= kFlatBytes) {
+    bytes = outgoing->flat = outgoing->frame.Flatten();
   } else {
     for (const auto& piece : pieces) {
-      const std::string_view bytes = piece.view();
-      outgoing->pieces.push_back({const_cast<char*>(bytes.data()), bytes.size()});
+      const std::string_view view = piece.view();
+      outgoing->pieces.push_back({const_cast<char*>(view.data()), view.size()});
     }
     memory = outgoing->pieces.data();
     count = outgoing->pieces.size();
     request.datatype = UCP_DATATYPE_IOV;
   }
+  if (outgoing->pieces.empty()) {
+    memory = bytes.data();
+    count = bytes.size();
+  }
   std::lock_guard lock(mutex_);
   const ucs_status_ptr_t started =
-      ucx_.am_send(endpoint, kFrameId, &outgoing->ticket, sizeof(ticket), memory, count, &request);
+      ucx_.am_send(endpoint, kFrameId, header.data(), header.size(), memory, count, &request);
   if (!UCS_PTR_IS_PTR(started)) return;  // sent, or the other end is gone
   outgoing.release();
   ucx_.worker_signal(worker_);  // somebody has to go on with it
@@ -279,12 +341,18 @@ void Ucx::Close(ucp_ep_h endpoint) {
 }
 
 void Ucx::Stop() {
-  stopping_ = true;
+  {
+    std::lock_guard lock(role_mutex_);
+    stopping_ = true;
+  }
   {
     std::lock_guard lock(mutex_);
     if (worker_ != nullptr) ucx_.worker_signal(worker_);
   }
-  if (thread_.joinable()) thread_.join();
+  role_changed_.notify_all();
+  for (std::thread& thread : threads_) {
+    if (thread.joinable()) thread.join();
+  }
 }
 
 }  // namespace

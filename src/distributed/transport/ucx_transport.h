@@ -22,13 +22,21 @@ struct UcxOptions {
   std::shared_ptr<Allocator> allocator;  // where frames that arrive go
 };
 
+// A message as it arrived: `bytes`, then those of `content`. A tensor that a frame ends with has
+// memory of its own, `content`.
+struct Frame {
+  std::string bytes;
+  Tensor content;  // uint8; none when all is in `bytes`
+};
+
 // Thread-safe.
 class UcxTransport {
  public:
-  // A frame, as bytes, or why it could not be received; what came with the same ticket after that
-  // is lost. Called by a thread of the transport's, one frame at a time, those with one ticket in
-  // the order in which they were sent.
-  using OnFrame = std::function<void(uint64_t ticket, StatusOr<Tensor> frame)>;
+  // A frame, or why it could not be received; what comes with the same ticket after that may be
+  // lost. Called by a thread of the transport's, one frame at a time, those with one ticket in the
+  // order in which they were sent. It should not take long: what it hands in to BackgroundThreads
+  // meanwhile is run by that same thread, while another takes its place.
+  using OnFrame = std::function<void(uint64_t ticket, StatusOr<Frame> frame)>;
 
   // The way to one task. Destroying it drops what is not sent yet.
   class Channel {

@@ -1,7 +1,6 @@
 #include "distributed/transport/ucx_transport.h"
 
 #include <condition_variable>
-#include <cstring>
 #include <gtest/gtest.h>
 #include <mutex>
 #include <random>
@@ -14,16 +13,22 @@ class Receiver {
   Receiver() {
     UcxOptions options;
     options.allocator = std::shared_ptr<Allocator>(HostAllocator(), [](Allocator*) {});
-    auto made = UcxTransport::Make(options, [this](uint64_t ticket, StatusOr<Tensor> frame) {
+    auto made = UcxTransport::Make(options, [this](uint64_t ticket, StatusOr<Frame> frame) {
       std::lock_guard lock(mutex_);
-      frames_.emplace_back(ticket, frame.ok() ? *std::move(frame) : Tensor());
+      EXPECT_TRUE(frame.ok()) << frame.status();
+      std::string bytes = frame->bytes;
+      if (frame->content.has_value()) {
+        bytes.append(static_cast<const char*>(frame->content.raw_data()),
+                     frame->content.num_bytes());
+      }
+      frames_.emplace_back(ticket, std::move(bytes));
       changed_.notify_all();
     });
     EXPECT_TRUE(made.ok()) << made.status();
     if (made.ok()) transport_ = *std::move(made);
   }
   UcxTransport& transport() { return *transport_; }
-  std::vector<std::pair<uint64_t, Tensor>> Receive(size_t count) {
+  std::vector<std::pair<uint64_t, std::string>> Receive(size_t count) {
     std::unique_lock lock(mutex_);
     EXPECT_TRUE(
         changed_.wait_for(lock, std::chrono::seconds(60), [&] { return frames_.size() >= count; }));
@@ -33,7 +38,7 @@ class Receiver {
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<std::pair<uint64_t, Tensor>> frames_;
+  std::vector<std::pair<uint64_t, std::string>> frames_;
   std::unique_ptr<UcxTransport> transport_;
 };
 
@@ -49,7 +54,7 @@ TEST(UcxTransport, FramesOfAllSizesArriveInOrder) {
     MessagePieces frame;
     frame.AddInt(3, 7);
     frame.AddTensor(1, tensor);
-    frame.AddString(2, "after it");
+    if (size % 3 == 0) frame.AddString(2, "after it");
     sent.push_back(frame.Flatten());
     (*channel)->Send(std::move(frame));
   }
@@ -57,10 +62,7 @@ TEST(UcxTransport, FramesOfAllSizesArriveInOrder) {
   ASSERT_EQ(received.size(), sent.size());
   for (size_t i = 0; i < sent.size(); ++i) {
     EXPECT_EQ(received[i].first, 17u);
-    ASSERT_TRUE(received[i].second.has_value());
-    const auto bytes = received[i].second.values<uint8_t>();
-    ASSERT_EQ(bytes.size(), sent[i].size()) << i;
-    EXPECT_EQ(std::memcmp(bytes.data(), sent[i].data(), sent[i].size()), 0) << i;
+    EXPECT_TRUE(received[i].second == sent[i]) << i;  // too long to print
   }
 }
 
