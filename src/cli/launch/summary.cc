@@ -98,8 +98,8 @@ std::string TaskTable(const std::vector<TaskReport>& tasks, const TextStyle& sty
     table.Row({task.name, task.state, OrUnknown(status.steps(), FormatCount),
                OrUnknown(StepsPerSecond(task), FormatNumber), OrUnknown(status.loss, FormatNumber),
                OrUnknown(status.bytes_sent, FormatBytes),
-               OrUnknown(status.bytes_received, FormatBytes),
-               StrCat(FormatNumber(task.peak_rss_mb), " MB"), FormatDuration(task.seconds)});
+               OrUnknown(status.bytes_received, FormatBytes), FormatBytes(task.peak_rss_bytes),
+               FormatDuration(task.seconds)});
   }
   return table.ToText(style);
 }

@@ -15,8 +15,8 @@ struct TaskReport {
   bool is_ps = false;
   std::string state;  // "runs", "exit 0", "failed: exit code 3", "ended"
   TaskStatus status;
-  double seconds = 0;      // that it has run
-  double peak_rss_mb = 0;  // known when it has ended
+  double seconds = 0;          // that it has run
+  int64_t peak_rss_bytes = 0;  // known when it has ended
 };
 
 // "812 B", "1.23 MB": four digits at most, units of 1000.
