@@ -252,7 +252,7 @@ class LaunchTest(unittest.TestCase):
         os.close(ours)
         self.assertEqual(process.wait(DEADLINE), 0)
         self.assertIn("\x1b[36mworker:0 │\x1b[0m begins\r\n", text)
-        self.assertIn("worker:0 step 12 loss 0.5000\x1b[0m\r\x1b[2K", text)
+        self.assertRegex(text, "worker:0 step 12 .* steps/s loss 0.5000\x1b\\[0m\r\x1b\\[2K")
         self.assertIn("│\x1b[0m ends\r\n", text)
 
     def test_a_reader_that_leaves_ends_the_cluster(self):

@@ -19,6 +19,13 @@ std::string OrUnknown(const std::optional<T>& value, Format format) {
   return value ? format(*value) : kUnknown;
 }
 
+// Of the program's own count, or of its server's over the whole time.
+std::optional<double> StepsPerSecond(const TaskReport& task) {
+  if (task.status.steps_per_second) return task.status.steps_per_second;
+  if (!task.status.steps() || task.seconds <= 0) return std::nullopt;
+  return static_cast<double>(*task.status.steps()) / task.seconds;
+}
+
 std::string WorkerText(const TaskReport& task) {
   const TaskStatus& status = task.status;
   std::string text = task.name;
@@ -26,18 +33,11 @@ std::string WorkerText(const TaskReport& task) {
     StrAppend(&text, " step ", FormatCount(*status.steps()));
     if (status.total_steps) StrAppend(&text, "/", FormatCount(*status.total_steps));
   }
-  if (status.steps_per_second) {
-    StrAppend(&text, " ", FormatNumber(*status.steps_per_second), " steps/s");
+  if (const auto rate = StepsPerSecond(task)) {
+    StrAppend(&text, " ", FormatNumber(*rate), " steps/s");
   }
   if (status.loss) StrAppend(&text, " loss ", FormatNumber(*status.loss));
   return text;
-}
-
-// Of the program's own count, or of its server's over the whole time.
-std::optional<double> StepsPerSecond(const TaskReport& task) {
-  if (task.status.steps_per_second) return task.status.steps_per_second;
-  if (!task.status.steps() || task.seconds <= 0) return std::nullopt;
-  return static_cast<double>(*task.status.steps()) / task.seconds;
 }
 
 }  // namespace

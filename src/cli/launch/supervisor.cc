@@ -255,6 +255,9 @@ void Supervisor::ShowResult() {
                          task.last_lines().empty() ? ", without a word" : "; its last lines:"));
     for (const std::string& line : task.last_lines()) screen_->TaskLine(i, line);
   }
+  if (!options_.log_dir.empty()) {
+    screen_->Note(StrCat("the lines of each task are in ", options_.log_dir));
+  }
   screen_->Block(StrCat("\n", TaskTable(Reports(), screen_->style())));
 }
 
