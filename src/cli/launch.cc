@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <unistd.h>
 
+#include "base/cores.h"
 #include "base/random_id.h"
 #include "base/throw.h"
 #include "cli/command.h"
@@ -38,7 +39,7 @@ void AddFlags(launch::Options& options, bool& flags_off, Flags& flags) {
             "do not append the four flags, for programs that read TF_CONFIG only");
   flags.Add("threads", &options.threads,
             "threads of each task; 0 divides the cores: the workers share them, and so do the ps",
-            {.min = 0, .max = 10'000});
+            {.min = 0, .max = 1024});
   flags.Group("The end");
   flags.Add("keep_going", &options.keep_going,
             "when a worker fails, the others go on; the exit code is still 1");
@@ -84,7 +85,7 @@ int RunLaunch(const std::vector<std::string>& arguments, Console& console) {
       options.command[0], path == nullptr ? "/usr/bin:/bin" : path,
       std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path().string()));
   surroundings.ports = ValueOrThrow(launch::FreePorts(launch::NumTasks(options)));
-  surroundings.cores = launch::UsableCores();
+  surroundings.cores = AvailableCores();
   surroundings.id = StrCat(RandomId());
   for (char** variable = environ; *variable != nullptr; ++variable) {
     surroundings.environment.emplace_back(*variable);

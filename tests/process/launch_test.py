@@ -428,6 +428,13 @@ class LaunchTest(unittest.TestCase):
             self.assertEqual(launcher.row(task)[2], "20")
             self.assertRegex(launcher.row(task)[4], r"\d\.\d+")
 
+    def test_a_whole_cluster_trains(self):
+        launcher = self.run_to_end(["--ps", "1", "--workers", "2"], ["mnist_replica", "--train_steps", "60"])
+        self.assertEqual(launcher.row("ps:0")[1], "exit 0", "the ps ends by itself")
+        steps = [int(launcher.row(task)[2]) for task in ["worker:0", "worker:1"]]
+        self.assertGreaterEqual(sum(steps), 60)
+        self.assertIn("accuracy", launcher.text)
+
 
 if __name__ == "__main__":
     CARILLON = os.path.abspath(sys.argv.pop(1))

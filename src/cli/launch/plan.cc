@@ -3,15 +3,11 @@
 #include <algorithm>
 #include <arpa/inet.h>
 #include <cerrno>
-#include <charconv>
-#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <netinet/in.h>
-#include <sched.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <thread>
 #include <unistd.h>
 
 #include "base/env.h"
@@ -20,8 +16,6 @@
 
 namespace carillon::launch {
 namespace {
-
-constexpr char kThreadsVariable[] = "CARILLON_THREADS";
 
 bool CanExecute(const std::string& path) {
   struct stat info {};
@@ -98,7 +92,7 @@ std::vector<TaskPlan> PlanTasks(const Options& options, const Surroundings& surr
                     StrCat("{\"cluster\": ", cluster.ToJson(), ", \"task\": {\"type\": \"",
                            task.job, "\", \"index\": ", task.index, "}}"));
     const std::string threads = StrCat(ThreadsOf(task, options, surroundings.cores));
-    environment.Set(kThreadsVariable, threads);
+    environment.Set("CARILLON_THREADS", threads);
     if (environment.Get("OMP_NUM_THREADS").empty()) environment.Set("OMP_NUM_THREADS", threads);
     environment.Set(kStatusVariable, task.status_address);
     const std::string outer = environment.Get(kIdVariable);
@@ -149,17 +143,6 @@ StatusOr<std::vector<int>> FreePorts(int count) {
   for (const int socket : sockets) ::close(socket);
   if (!status.ok()) return status;
   return ports;
-}
-
-int UsableCores() {
-  if (const char* text = std::getenv(kThreadsVariable)) {
-    int threads = 0;
-    std::from_chars(text, text + std::strlen(text), threads);
-    if (threads > 0) return threads;
-  }
-  cpu_set_t cores;
-  if (::sched_getaffinity(0, sizeof cores, &cores) == 0) return std::max(1, CPU_COUNT(&cores));
-  return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
 }
 
 }  // namespace carillon::launch

@@ -60,7 +60,4 @@ StatusOr<std::string> FindProgram(const std::string& name, const std::string& pa
 // `count` different ports of 127.0.0.1 that were free a moment ago.
 StatusOr<std::vector<int>> FreePorts(int count);
 
-// Those that this process may use: $CARILLON_THREADS when it is set, else by its affinity.
-int UsableCores();
-
 }  // namespace carillon::launch

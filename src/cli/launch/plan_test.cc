@@ -108,7 +108,6 @@ TEST(FreePortsTest, AreDifferent) {
   ASSERT_TRUE(ports.ok());
   EXPECT_EQ(std::set<int>(ports->begin(), ports->end()).size(), 20u);
   EXPECT_GT(*std::min_element(ports->begin(), ports->end()), 0);
-  EXPECT_GE(UsableCores(), 1);
 }
 
 }  // namespace
