@@ -1,4 +1,5 @@
 // carillon launch: a cluster on this machine, around any program.
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <unistd.h>
@@ -69,7 +70,14 @@ int RunLaunch(const std::vector<std::string>& arguments, Console& console) {
   bool flags_off = false;
   Flags flags("carillon launch", kSummary);
   AddFlags(options, flags_off, flags);
-  if (!ParseFlags(flags, arguments, console)) return 0;
+  try {
+    if (!ParseFlags(flags, arguments, console)) return 0;
+  } catch (const Error& error) {
+    if (std::find(arguments.begin(), arguments.end(), "--") != arguments.end()) throw;
+    throw Error(error.code(), StrCat(error.what(),
+                                     ". What is meant for the program comes after "
+                                     "--, as in carillon launch -- PROGRAM --flag"));
+  }
   options.flags = !flags_off;
   if (options.command.empty()) {
     Throw(

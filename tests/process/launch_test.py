@@ -170,6 +170,9 @@ class LaunchTest(unittest.TestCase):
             self.assertIn(word, help_text)
         self.run_to_end(["--ps", "0", "--workers", "0"], ["true"], code=2)
         self.assertEqual(subprocess.run([CARILLON, "launch"], stderr=subprocess.PIPE).returncode, 2)
+        mistaken = subprocess.run([CARILLON, "launch", "echo", "--steps", "5"], stderr=subprocess.PIPE, text=True)
+        self.assertEqual(mistaken.returncode, 2)
+        self.assertIn("there is no flag --steps. What is meant for the program comes after --", mistaken.stderr)
 
     def test_tasks_read_nothing(self):
         self.run_to_end(["--ps", "0", "--workers", "1"], python("assert sys.stdin.read() == ''"))

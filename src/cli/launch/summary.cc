@@ -26,13 +26,13 @@ std::optional<double> StepsPerSecond(const TaskReport& task) {
   return static_cast<double>(*task.status.steps()) / task.seconds;
 }
 
+// Of a worker that has told of steps.
 std::string WorkerText(const TaskReport& task) {
   const TaskStatus& status = task.status;
-  std::string text = task.name;
-  if (status.steps()) {
-    StrAppend(&text, " step ", FormatCount(*status.steps()));
-    if (status.total_steps) StrAppend(&text, "/", FormatCount(*status.total_steps));
-  }
+  const std::string steps = FormatCount(*status.steps());
+  if (task.has_ended) return StrCat(task.name, " ", task.state, " at step ", steps);
+  std::string text = StrCat(task.name, " step ", steps);
+  if (status.total_steps) StrAppend(&text, "/", FormatCount(*status.total_steps));
   if (const auto rate = StepsPerSecond(task)) {
     StrAppend(&text, " ", FormatNumber(*rate), " steps/s");
   }

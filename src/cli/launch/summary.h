@@ -14,6 +14,7 @@ struct TaskReport {
   std::string name;
   bool is_ps = false;
   std::string state;  // "runs", "exit 0", "failed: exit code 3", "ended"
+  bool has_ended = false;
   TaskStatus status;
   double seconds = 0;          // that it has run
   int64_t peak_rss_bytes = 0;  // known when it has ended

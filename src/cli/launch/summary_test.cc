@@ -34,6 +34,10 @@ TEST(SummaryTest, TheStatusLineTellsOfTheWorkers) {
   EXPECT_EQ(StatusText({{.name = "ps:0", .is_ps = true}, Worker(0), {.name = "worker:1"}}, 12, 0),
             "0:12  worker:0 step 1,200/5,000 98.2 steps/s loss 0.2500");
   EXPECT_EQ(StatusText({{.name = "worker:0"}}, 12, 0), "");
+  TaskReport failed = Worker(3);
+  failed.state = "failed: SIGKILL";
+  failed.has_ended = true;
+  EXPECT_EQ(StatusText({failed}, 12, 0), "0:12  worker:3 failed: SIGKILL at step 1,200");
 }
 
 TEST(SummaryTest, TheStatusLineFitsItsWidth) {

@@ -125,6 +125,7 @@ TaskReport Task::Report() const {
     report.state = "not started";
     return report;
   }
+  report.has_ended = end_.has_value();
   report.seconds = std::chrono::duration<double>((end_ ? ended_ : Clock::now()) - started_).count();
   report.peak_rss_bytes = int64_t{usage_.ru_maxrss} * 1024;
   report.state = !end_           ? "runs"
