@@ -266,6 +266,20 @@ class LaunchTest(unittest.TestCase):
         launcher.process.stderr.close()
         self.assertEqual(children(), [])
 
+    def test_a_reader_that_pauses_does_not_hold_up_ctrl_c(self):
+        launcher = self.launch(["--ps", "0", "--workers", "1", "--log_dir", str(self.folder)], python('while True: say("on and on")'))
+        launcher.read_until("on and on")
+        end = time.monotonic() + DEADLINE
+        while (self.folder / "worker-0.log").stat().st_size < 100_000:  # more than fits into the pipe that we do not read
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.01)
+        while launcher.process.poll() is None:
+            self.assertLess(time.monotonic(), end)
+            launcher.signal(signal.SIGINT)
+            time.sleep(0.01)
+        self.assertEqual(launcher.finish(), 130)
+        self.assertEqual(children(), [])
+
     # How clusters end.
 
     def test_a_failure_ends_the_others_and_is_told(self):

@@ -136,11 +136,18 @@ void Supervisor::OnInterrupt(int signal) {
     screen_->Note(StrCat(SignalText(signal), ": passing it on to all tasks",
                          signal == SIGINT ? "; once more kills them" : ""));
   }
+  const bool workers_first = AnyWorkerRuns();
   for (const auto& task : tasks_) {
     task->ExpectEnd();
-    if (!task->plan().is_ps() || !AnyWorkerRuns())
-      task->Signal(signal == SIGINT ? SIGINT : SIGTERM);
-    if (signal != SIGINT && !task->kill_at) task->kill_at = GraceEnd();
+    if (!task->plan().is_ps() || !workers_first) PassOnInterrupt(*task);
+  }
+}
+
+void Supervisor::PassOnInterrupt(Task& task) {
+  if (interrupt_ == SIGINT) {
+    task.Signal(SIGINT);
+  } else if (!task.ended()) {
+    Terminate(task);
   }
 }
 
@@ -181,7 +188,7 @@ void Supervisor::OnWorkersEnded() {
   workers_ended_ = true;
   ps_patience_ = GraceEnd();
   if (interrupt_ == 0) return;
-  for (const auto& task : tasks_) task->Signal(interrupt_ == SIGINT ? SIGINT : SIGTERM);
+  for (const auto& task : tasks_) PassOnInterrupt(*task);
 }
 
 void Supervisor::CheckGroups() {
@@ -232,17 +239,18 @@ void Supervisor::ShowStatus() {
   const TimePoint now = Clock::now();
   if (now < next_status_) return;
   const bool redraw = screen_->style().redraw;
+  next_status_ = now + (redraw ? kBetweenRedraws : ToDuration(options_.status_seconds));
+  if (screen_->outlet().full() || (!redraw && options_.status_seconds <= 0)) return;
+  const std::vector<TaskReport> reports = Reports();
   const double seconds = std::chrono::duration<double>(now - start_).count();
   if (redraw) {
-    next_status_ = now + kBetweenRedraws;
     // The width may change; one column stays free, so that no terminal wraps.
-    screen_->Status(StatusText(Reports(), seconds, TextStyle::Of(stdout).width - 1));
+    screen_->Status(StatusText(reports, seconds, TextStyle::Of(stdout).width - 1));
     return;
   }
-  next_status_ = now + ToDuration(options_.status_seconds);
-  if (options_.status_seconds <= 0) return;
-  const std::string news = StatusText(Reports(), 0, 0);
-  if (news != last_status_) screen_->Status(StatusText(Reports(), seconds, 0));
+  // A line that tells nothing new but the time is not worth it.
+  const std::string news = StatusText(reports, 0, 0);
+  if (news != last_status_) screen_->Status(StatusText(reports, seconds, 0));
   last_status_ = news;
 }
 

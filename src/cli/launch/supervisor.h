@@ -41,6 +41,7 @@ class Supervisor {
   int PollTimeoutMs() const;
   void OnSignal(int signal);
   void OnInterrupt(int signal);
+  void PassOnInterrupt(Task& task);
   void Reap();
   void OnEnd(Task& task);
   void OnFailure(Task& task);

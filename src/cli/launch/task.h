@@ -54,8 +54,8 @@ class Task {
   // Reads what is left and closes everything.
   void Finish();
 
-  // From here on the way it ends is no failure.
-  void ExpectEnd() { end_expected_ = true; }
+  // However it ends from here on is no failure.
+  void ExpectEnd() { end_expected_ = end_expected_ || !end_; }
   bool failed() const { return end_ && *end_ != 0 && !end_expected_; }
   // "exit code 3", after the end.
   std::string end_text() const { return DescribeEnd(*end_); }
