@@ -39,6 +39,7 @@ struct TextStyle {
 //   progress.Finish();
 //
 // An Update that draws nothing costs about as much as reading the clock. One thread at a time.
+// Under `carillon launch` the state also goes to its status line and its closing table.
 class Progress {
  public:
   struct Options {

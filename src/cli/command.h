@@ -45,6 +45,7 @@ bool ParseFlags(Flags& flags, const std::vector<std::string>& arguments, Console
 
 // The commands.
 int RunData(const std::vector<std::string>& arguments, Console& console);
+int RunLaunch(const std::vector<std::string>& arguments, Console& console);
 int RunServer(const std::vector<std::string>& arguments, Console& console);
 
 }  // namespace carillon

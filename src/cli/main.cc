@@ -11,6 +11,7 @@ using carillon::Command;
 
 constexpr Command kCommands[] = {
     {"data", "lists, checks and previews data sets", carillon::RunData},
+    {"launch", "starts a cluster on this machine, around any program", carillon::RunLaunch},
     {"server", "runs steps for TensorFlow's clients and ours", carillon::RunServer},
 };
 

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "base/strings.h"
+#include "report/status_channel.h"
 #include "report/terminal.h"
 
 namespace carillon {
@@ -14,7 +16,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr double kSecondsBetweenRedraws = 0.1;
-constexpr double kRateMemorySeconds = 3;  // the shown rate looks back about this far
+constexpr double kSecondsBetweenNews = 0.5;  // through the status channel
+constexpr double kRateMemorySeconds = 3;     // the shown rate looks back about this far
 // Few sizes, so that the bar does not jitter with the text.
 constexpr int kBars[] = {30, 20, 14, 10};
 constexpr int kGap = 2;     // columns between the parts
@@ -134,18 +137,27 @@ struct Progress::Impl {
                      : StrCat(ProgressLine(state), "\n");
     Write(text);
   }
+  void Tell() const {
+    JsonObject news;
+    news.Add("step", state.step);
+    if (state.total_steps > 0) news.Add("total_steps", state.total_steps);
+    if (state.loss) news.Add("loss", *state.loss);
+    channel.Send(news.Add("steps_per_second", state.steps_per_second));
+  }
   void Write(std::string_view text) {
     std::fwrite(text.data(), 1, text.size(), options.stream);
     std::fflush(options.stream);
   }
 
   const Options options;
+  const StatusChannel channel = StatusChannel::FromEnvironment();
   TextStyle style;
   const Clock::time_point start;
   Clock::time_point resumed;
   bool paused = false, finished = false;
   double counted = 0;  // seconds up to `resumed`
   double next_draw = 0;
+  double next_news = 0;
   double shown_at = 0;
   int64_t shown_step = 0;
   double rate = 0;
@@ -155,11 +167,14 @@ struct Progress::Impl {
 Progress::Progress(const Options& options) : impl_(std::make_unique<Impl>(options)) {
   impl_->shown_step = options.first_step;
   impl_->next_draw = impl_->style.redraw ? 0 : options.seconds_between_lines;
+  if (!impl_->channel.is_open()) impl_->next_news = std::numeric_limits<double>::infinity();
 }
 
 Progress::~Progress() {
   // A loop left by an exception leaves the line as it is, and the cursor below it.
-  if (!impl_->finished && impl_->style.redraw && !impl_->options.quiet) impl_->Write("\n");
+  if (impl_->finished) return;
+  impl_->Tell();
+  if (impl_->style.redraw && !impl_->options.quiet) impl_->Write("\n");
 }
 
 void Progress::Update(int64_t step, double loss) {
@@ -171,10 +186,17 @@ void Progress::Update(int64_t step) {
   Impl& p = *impl_;
   p.state.step = step;
   const double now = p.Elapsed();
-  if (now < p.next_draw || p.finished) return;
-  p.next_draw = now + (p.style.redraw ? kSecondsBetweenRedraws : p.options.seconds_between_lines);
+  const bool draws = now >= p.next_draw, tells = now >= p.next_news;
+  if ((!draws && !tells) || p.finished) return;
   p.UpdateRate(now);
-  p.Draw();
+  if (draws) {
+    p.next_draw = now + (p.style.redraw ? kSecondsBetweenRedraws : p.options.seconds_between_lines);
+    p.Draw();
+  }
+  if (tells) {
+    p.next_news = now + kSecondsBetweenNews;
+    p.Tell();
+  }
 }
 
 void Progress::PrintLine(std::string_view line) {
@@ -202,6 +224,7 @@ void Progress::Finish() {
   p.finished = p.state.finished = true;
   p.UpdateRate(now);
   p.Draw();
+  p.Tell();
 }
 
 int64_t Progress::steps() const { return impl_->state.step - impl_->options.first_step; }
