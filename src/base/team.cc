@@ -12,6 +12,8 @@
 #include <unistd.h>
 #include <vector>
 
+#include "base/denormals.h"
+
 namespace carillon {
 namespace {
 
@@ -160,7 +162,10 @@ class Pool {
 
   static Worker* MakeWorker() {
     auto* worker = new Worker;
-    std::thread([worker] { worker->Loop(); }).detach();
+    std::thread([worker] {
+      const FlushDenormals flush;
+      worker->Loop();
+    }).detach();
     return worker;
   }
 

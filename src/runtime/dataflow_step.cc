@@ -4,6 +4,7 @@
 #include <exception>
 #include <utility>
 
+#include "base/denormals.h"
 #include "base/parallel.h"
 #include "base/strings.h"
 #include "base/throw.h"
@@ -64,6 +65,7 @@ DataflowStep::DataflowStep(const Program& program, const DataflowPlan& plan, con
 DataflowStep::~DataflowStep() = default;
 
 Status DataflowStep::Run(const StepArgs& args, std::vector<Tensor>* fetches) {
+  const FlushDenormals flush;
   Start(args);
   SetKernelThreads(args.threads);
   Drain(/*wait=*/true);
@@ -79,6 +81,7 @@ void DataflowStep::RunAsync(const StepArgs& args, std::vector<Tensor>* fetches,
 }
 
 void DataflowStep::Continue() {
+  const FlushDenormals flush;
   SetKernelThreads(args_->threads);
   if (!Drain(/*wait=*/false)) return;
   Status status = Finish(async_fetches_);

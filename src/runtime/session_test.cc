@@ -294,5 +294,19 @@ TEST(Session, AMemoryLimitIsAnErrorNotAnAbort) {
   EXPECT_EQ(session.Run(y, {{x, Tensor::Full<float>({4}, 0)}}).num_elements(), 4);
 }
 
+TEST(Session, DenormalNumbersCountAsZero) {
+  Graph g;
+  const Output x = Placeholder(g, kFloat, {-1});
+  const Output product = x * Const(g, 0.5f);
+  Session session(g);
+  // Enough for several threads.
+  const Tensor tiny = Tensor::FromVector(std::vector<float>(1 << 20, 1e-38f));  // half is denormal
+  const Tensor result = session.Run(product, {{x, tiny}});
+  for (const float value : result.values<float>()) ASSERT_EQ(value, 0);
+  // The caller's own arithmetic is as before.
+  volatile float half = 0.5f, least = 1e-38f;
+  EXPECT_GT(half * least, 0);
+}
+
 }  // namespace
 }  // namespace carillon

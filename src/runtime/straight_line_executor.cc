@@ -4,6 +4,7 @@
 #include <exception>
 
 #include "absl/strings/str_join.h"
+#include "base/denormals.h"
 #include "base/parallel.h"
 #include "base/strings.h"
 #include "base/throw.h"
@@ -58,6 +59,7 @@ class StraightLineExecutor final : public Executor {
                                 .cancellation = args.cancellation,
                                 .rendezvous = args.rendezvous,
                                 .background = device_.background.get()};
+    const FlushDenormals flush;
     SetKernelThreads(args.threads);
     size_t i = 0;
     const size_t n = program_.instructions.size();
