@@ -18,6 +18,7 @@ class Cutter {
   StatusOr<PartitionedGraph> Run() {
     CARILLON_RETURN_IF_ERROR(MoveEndsOfLoops());
     CARILLON_RETURN_IF_ERROR(DriveLoopsEverywhere());
+    MoveJoins();
     CARILLON_RETURN_IF_ERROR(SplitTargets());
     CARILLON_RETURN_IF_ERROR(CutEdges());
     return TakeParts();
@@ -137,6 +138,24 @@ class Cutter {
     return absl::OkStatus();
   }
 
+  // A node that does nothing but come after others can do so wherever all of them are: nobody has
+  // to be told.
+  void MoveJoins() {
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (Node* node : NodesNow()) {
+        if (node->op() != "NoOp" || node->control_inputs().empty()) continue;
+        const std::string& device = node->control_inputs().front()->device();
+        if (device == node->device() ||
+            !std::ranges::all_of(node->control_inputs(),
+                                 [&](const Node* one) { return one->device() == device; }))
+          continue;
+        node->set_device(device);
+        moved = true;
+      }
+    }
+  }
+
   // Each part waits for its own targets.
   Status SplitTargets() {
     std::map<std::string, std::vector<Node*>> by_device;
@@ -163,16 +182,45 @@ class Cutter {
     }
     // Afterwards, so that a value that is sent anyway tells that its node has run.
     for (Node* node : NodesNow()) {
-      std::vector<Node*> before = node->control_inputs();
-      bool changed = false;
-      for (Node*& one : before) {
-        if (one->device() == node->device()) continue;
-        CARILLON_ASSIGN_OR_RETURN(one, SendControl(one, node->device()));
-        changed = true;
+      std::vector<Node*> before;
+      std::map<std::string, std::vector<Node*>> elsewhere;
+      for (Node* one : node->control_inputs()) {
+        if (one->device() == node->device()) {
+          before.push_back(one);
+        } else if (const auto sent = received_.find({one, node->device()});
+                   sent != received_.end() && !sent->second.empty()) {
+          before.push_back(sent->second.begin()->second);
+        } else {
+          elsewhere[one->device()].push_back(one);
+        }
       }
-      if (changed) graph_.SetControlInputs(node, std::move(before));
+      for (auto& [device, nodes] : elsewhere) {
+        CARILLON_ASSIGN_OR_RETURN(nodes, JoinOutsideOfLoops(std::move(nodes), device));
+        for (Node* one : nodes) {
+          CARILLON_ASSIGN_OR_RETURN(Node * told, SendControl(one, node->device()));
+          before.push_back(told);
+        }
+      }
+      if (before != node->control_inputs()) graph_.SetControlInputs(node, std::move(before));
     }
     return absl::OkStatus();
+  }
+
+  // One node that comes after several on a device, so that there is one thing to tell.
+  StatusOr<std::vector<Node*>> JoinOutsideOfLoops(std::vector<Node*> nodes,
+                                                  const std::string& device) {
+    if (nodes.size() == 1 || std::ranges::any_of(nodes, [&](const Node* node) {
+          return frame_of_[static_cast<size_t>(node->id())] != 0;
+        }))
+      return nodes;
+    std::ranges::sort(nodes, {}, &Node::id);
+    Node*& join = joins_[nodes];
+    if (join == nullptr) {
+      CARILLON_ASSIGN_OR_RETURN(
+          join, Add(StrCat(nodes.front()->name(), "/and_others"), "NoOp", device, {}, {}, nodes));
+      frame_of_.resize(graph_.nodes().size(), 0);
+    }
+    return std::vector<Node*>{join};
   }
 
   // Feeds and constants can be wherever they are used, without a message in every step.
@@ -289,6 +337,7 @@ class Cutter {
   std::map<Place, Node*> drivers_;  // the Merge that counts the iterations of a loop on a device
   std::vector<int> frame_of_;       // in which a node's values appear, by id
   std::map<std::pair<const Node*, std::string>, std::map<int, Node*>> received_;  // by output
+  std::map<std::vector<Node*>, Node*> joins_;
   std::vector<Cut> channels_;
 };
 

@@ -135,6 +135,27 @@ TEST_F(PartitionerTest, VariablesStayAndUpdatesTravel) {
   EXPECT_EQ(Run({more}, {}, {}, 2)[0].scalar<float>(), 110);
 }
 
+TEST_F(PartitionerTest, OneMessageTellsThatSeveralNodesHaveRun) {
+  std::vector<Operation> updates;
+  Output after;
+  {
+    const DeviceScope on(g_, "/job:ps/task:0");
+    for (const char* name : {"a", "b", "c"})
+      updates.push_back(Variable(g_, name, 1.0f).AssignAdd(1.0f));
+  }
+  Operation all;
+  {
+    const DeviceScope on(g_, "/job:worker");
+    all = Group(g_, updates);  // has nothing to do here
+    const ControlDependencies first(g_, updates);
+    after = Identity(Placeholder(g_, kFloat, {}));
+  }
+  const auto cut = Cut({after}, {{after.op().input(0), Tensor::Scalar(1.0f)}}, {all});
+  ASSERT_TRUE(cut.ok()) << cut.status();
+  EXPECT_EQ(cut->parts.size(), 2u);
+  EXPECT_EQ(cut->channels.size(), 1u);
+}
+
 TEST_F(PartitionerTest, OneSideOfAConditionMayBeElsewhere) {
   const Output x = Placeholder(g_, kFloat, {}), pred = Placeholder(g_, kBool, {});
   const Output y = Cond(

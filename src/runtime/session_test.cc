@@ -297,7 +297,7 @@ TEST(Session, AMemoryLimitIsAnErrorNotAnAbort) {
 TEST(Session, DenormalNumbersCountAsZero) {
   Graph g;
   const Output x = Placeholder(g, kFloat, {-1});
-  const Output product = x * Const(g, 0.5f);
+  const Output product = OpBuilder(g, "Mul").Arg(x).Arg(Constant(g, Tensor::Scalar(0.5f)));
   Session session(g);
   // Enough for several threads.
   const Tensor tiny = Tensor::FromVector(std::vector<float>(1 << 20, 1e-38f));  // half is denormal

@@ -50,8 +50,8 @@ class AdamRule : public UpdateRule {
   }
 
   std::vector<Operation> Finish() override {
-    return {SetPower(*beta1_power_, beta1_power_now_ * beta1_),
-            SetPower(*beta2_power_, beta2_power_now_ * beta2_)};
+    return {NextPower(*beta1_power_, beta1_power_now_, beta1_),
+            NextPower(*beta2_power_, beta2_power_now_, beta2_)};
   }
 
  protected:
@@ -70,9 +70,9 @@ class AdamRule : public UpdateRule {
     return moment.read();
   }
 
-  static Operation SetPower(const Variable& power, const Output& value) {
+  static Operation NextPower(const Variable& power, const Output& now, const Output& beta) {
     const ColocateWith placed(power.graph(), power.handle().op());
-    return power.Assign(value);
+    return power.Assign(now * beta);
   }
 
   Input learning_rate_;

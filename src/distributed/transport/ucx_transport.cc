@@ -20,11 +20,15 @@
 namespace carillon {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 constexpr unsigned kFrameId = 1;
 // What is sent along with the ticket, at most; all transports of UCX take more.
 constexpr size_t kMostHeaderBytes = 1024;
 // Up to here a frame is sent from one piece of memory.
 constexpr size_t kFlatBytes = 8192;
+// One message is often followed by others: how long the receiver looks for them before it sleeps.
+constexpr std::chrono::microseconds kLookAgain{20};
 // Threads that receive, or run what came of it.
 constexpr size_t kMostThreads = 8;
 // How long a connection that is closed may take to let go of what it was sending.
@@ -210,6 +214,7 @@ void Ucx::Receive(WorkCollector* work) {
 
 std::vector<std::unique_ptr<Ucx::Incoming>> Ucx::NextFrames() {
   std::vector<std::unique_ptr<Incoming>> complete;
+  auto sleep_at = Clock::now() + kLookAgain;
   while (!stopping_) {
     {
       std::lock_guard lock(mutex_);
@@ -221,10 +226,11 @@ std::vector<std::unique_ptr<Ucx::Incoming>> Ucx::NextFrames() {
       }
       std::erase_if(incoming_, [](const auto& entry) { return entry.second.empty(); });
       if (!complete.empty()) break;
-      if (ucx_.worker_arm(worker_) != UCS_OK) continue;
+      if (Clock::now() < sleep_at || ucx_.worker_arm(worker_) != UCS_OK) continue;
     }
     pollfd event{wake_up_, POLLIN, 0};
     ::poll(&event, 1, -1);
+    sleep_at = Clock::now() + kLookAgain;
   }
   return complete;
 }
@@ -332,9 +338,8 @@ void Ucx::Close(ucp_ep_h endpoint) {
   std::unique_lock lock(mutex_);
   const ucs_status_ptr_t closing = ucx_.ep_close(endpoint, &request);
   if (!UCS_PTR_IS_PTR(closing)) return;
-  const auto give_up = std::chrono::steady_clock::now() + kCloseTime;
-  while (ucx_.request_check_status(closing) == UCS_INPROGRESS &&
-         std::chrono::steady_clock::now() < give_up) {
+  const auto give_up = Clock::now() + kCloseTime;
+  while (ucx_.request_check_status(closing) == UCS_INPROGRESS && Clock::now() < give_up) {
     ucx_.worker_progress(worker_);
   }
   ucx_.request_free(closing);
