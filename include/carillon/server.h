@@ -37,6 +37,8 @@ struct ServerOptions {
   int64_t session_memory_limit_bytes = 0;  // tensors of one session; 0: no limit of its own
   int64_t session_node_limit = 500'000;    // nodes of one session's graph; 0: no limit
   std::chrono::milliseconds session_idle_limit{std::chrono::hours(24)};  // 0: never closed
+  // A serialized ConfigProto: what it sets holds for every session, whatever the client asks for.
+  std::string default_session_config;
   // Looking inside.
   bool log_device_placement = false;  // say where the nodes of every session's graph are placed
 };

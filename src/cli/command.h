@@ -47,5 +47,6 @@ bool ParseFlags(Flags& flags, const std::vector<std::string>& arguments, Console
 int RunData(const std::vector<std::string>& arguments, Console& console);
 int RunLaunch(const std::vector<std::string>& arguments, Console& console);
 int RunServer(const std::vector<std::string>& arguments, Console& console);
+int RunTfrun(const std::vector<std::string>& arguments, Console& console);
 
 }  // namespace carillon

@@ -1,4 +1,4 @@
-// carillon data: lists, checks and previews data sets.
+// carillon data: lists, checks, previews and exports data sets.
 #include "carillon/data.h"
 
 #include <algorithm>
@@ -280,10 +280,38 @@ int Preview(const std::vector<std::string>& arguments, Console& console) {
   return 0;
 }
 
+int Export(const std::vector<std::string>& arguments, Console& console) {
+  std::string data_dir;
+  std::vector<std::string> names;
+  Flags flags("carillon data export",
+              "Writes a data set of grey pictures as the four files in which MNIST is given away, "
+              "for programs that read those.");
+  flags.Positional("NAME FOLDER", &names, "digits, mnist or fashion_mnist, and where to put it");
+  flags.Add("data_dir", &data_dir, kDataDirHelp);
+  flags.Example("carillon data export digits ~/data/digits", "the built-in digits");
+  if (!ParseFlags(flags, arguments, console)) return 0;
+  if (names.size() != 2) {
+    Throw(InvalidArgument(
+        "expected a data set and a folder, as in `carillon data export digits ~/data/digits`"));
+  }
+  const DataSplits data = LoadDataset(names[0], data_dir);
+  ThrowIfError(PosixEnv().MakeDirectories(names[1]));
+  for (const auto& [part, split] :
+       {std::pair{"train", &data.train}, std::pair{"t10k", &data.test}}) {
+    const std::string start = JoinPath(names[1], part);
+    ThrowIfError(WriteIdxImages(PosixEnv(), split->images, StrCat(start, "-images-idx3-ubyte")));
+    ThrowIfError(WriteIdxLabels(PosixEnv(), split->labels, StrCat(start, "-labels-idx1-ubyte")));
+  }
+  console.out << names[1] << ": " << FormatCount(data.train.size()) << " + "
+              << FormatCount(data.test.size()) << " pictures\n";
+  return 0;
+}
+
 constexpr Command kCommands[] = {
     {"list", "lists the data sets and where their files are found", List},
     {"check", "reads data sets or files from end to end and says what is wrong", Check},
     {"preview", "shows samples, in the terminal or as a PNG file", Preview},
+    {"export", "writes grey pictures as the files of MNIST", Export},
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "carillon/data.h"
 
+#include <cstring>
 #include <sstream>
 
 #include "cli/command.h"
@@ -37,9 +38,10 @@ void WriteMnist(const TemporaryFolder& folder) {
 TEST(DataCommandTest, HelpTeaches) {
   const Result help = RunTool({"--help"});
   EXPECT_EQ(help.status, 0);
-  for (const char* command : {"list", "check", "preview"}) EXPECT_CONTAINS(help.out, command);
+  for (const char* command : {"list", "check", "preview", "export"})
+    EXPECT_CONTAINS(help.out, command);
   EXPECT_EQ(RunTool({}).status, 2);
-  for (const char* command : {"list", "check", "preview"}) {
+  for (const char* command : {"list", "check", "preview", "export"}) {
     const Result more = RunTool({command, "--help"});
     EXPECT_EQ(more.status, 0);
     EXPECT_CONTAINS(more.out, StrCat("Usage: carillon data ", command));
@@ -148,6 +150,21 @@ TEST(DataCommandTest, PreviewShowsTFRecords) {
   const TemporaryFolder folder;
   SaveAsTFRecords(DrawDigits({.train_size = 3, .test_size = 0}).train, folder.Path("r"));
   EXPECT_EQ(RunTool({"preview", folder.Path("r")}).status, 0);
+}
+
+TEST(DataCommandTest, ExportedDigitsAreRead) {
+  const TemporaryFolder folder;
+  const Result made = RunTool({"export", "digits", folder.Path("d/mnist")});
+  EXPECT_EQ(made.status, 0) << made.err;
+  const DataSplits back = LoadDataset("mnist", folder.Path("d")), digits = DrawDigits();
+  EXPECT_EQ(back.train.size(), 60'000);
+  const auto same = [](const Tensor& a, const Tensor& b) {
+    return a.num_bytes() == b.num_bytes() &&
+           std::memcmp(a.raw_data(), b.raw_data(), a.num_bytes()) == 0;
+  };
+  EXPECT_TRUE(same(back.test.images, digits.test.images));
+  EXPECT_TRUE(same(back.test.labels, digits.test.labels));
+  EXPECT_EQ(RunTool({"export", "digits"}).status, 2);
 }
 
 TEST(PreviewTest, ASheetHoldsItsSamples) {

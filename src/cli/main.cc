@@ -10,9 +10,10 @@ namespace {
 using carillon::Command;
 
 constexpr Command kCommands[] = {
-    {"data", "lists, checks and previews data sets", carillon::RunData},
+    {"data", "lists, checks, previews and exports data sets", carillon::RunData},
     {"launch", "starts a cluster on this machine, around any program", carillon::RunLaunch},
     {"server", "runs steps for TensorFlow's clients and ours", carillon::RunServer},
+    {"tfrun", "runs a TensorFlow 1.x script on Carillon servers", carillon::RunTfrun},
 };
 
 constexpr char kIntroduction[] =

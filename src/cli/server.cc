@@ -1,6 +1,8 @@
 // carillon server: one task that runs steps for clients.
 #include "carillon/server.h"
 
+#include <algorithm>
+#include <charconv>
 #include <csignal>
 #include <poll.h>
 #include <string>
@@ -11,6 +13,7 @@
 
 #include "base/logging.h"
 #include "base/strings.h"
+#include "base/throw.h"
 #include "cli/command.h"
 
 namespace carillon {
@@ -27,6 +30,19 @@ constexpr char kSummary[] =
     "Ctrl-C. In a cluster a ps ends by itself when all workers are done.";
 
 constexpr int64_t kMegabyte = 1 << 20;
+
+std::string FromHex(std::string_view flag, std::string_view digits) {
+  std::string bytes;
+  for (size_t i = 0; i < digits.size(); i += 2) {
+    uint8_t byte = 0;
+    const char* const begin = digits.data() + i;
+    const char* const end = begin + std::min<size_t>(2, digits.size() - i);
+    if (end - begin != 2 || std::from_chars(begin, end, byte, 16).ptr != end)
+      Throw(InvalidArgument(flag, ": expected pairs of hexadecimal digits, got ", digits));
+    bytes.push_back(static_cast<char>(byte));
+  }
+  return bytes;
+}
 
 // Ends a server from outside: by SIGTERM or Ctrl-C, or, when it is attached, by what its standard
 // input says. Made before any other thread, so that none of them takes the signals.
@@ -92,7 +108,7 @@ class Owner {
 
 int RunServer(const std::vector<std::string>& arguments, Console& console) {
   ServerOptions options;
-  std::string cluster;
+  std::string cluster, session_config;
   int64_t connect_seconds = 60, grace_seconds = 60;
   bool attached = false;
   int64_t memory_mb = -1, session_memory_mb = 0, idle_seconds = 24 * 3600;
@@ -132,6 +148,9 @@ int RunServer(const std::vector<std::string>& arguments, Console& console) {
             "most nodes of one session's graph, its functions included; 0: no limit", {.min = 0});
   flags.Add("session_idle_seconds", &idle_seconds,
             "close a session that has not been used for so long; 0: never", {.min = 0});
+  flags.Add("session_config", &session_config,
+            "a ConfigProto, serialized, in hexadecimal digits: what it sets holds for every "
+            "session, over what the client asks for");
   flags.Group("Looking inside");
   flags.Add("log_device_placement", &options.log_device_placement,
             "say where each node of each session's graph is placed");
@@ -140,6 +159,7 @@ int RunServer(const std::vector<std::string>& arguments, Console& console) {
                 "the parameter server of a cluster of two");
   if (!ParseFlags(flags, arguments, console)) return 0;
   options.cluster = ClusterSpec::FromFlag(cluster);
+  options.default_session_config = FromHex("--session_config", session_config);
   options.connect_deadline = std::chrono::seconds(connect_seconds);
   options.grace = std::chrono::seconds(grace_seconds);
   options.memory_limit_bytes = memory_mb < 0 ? -1 : memory_mb * kMegabyte;

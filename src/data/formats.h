@@ -13,6 +13,10 @@ namespace carillon {
 // MNIST's idx files: images uint8 [n, height, width, 1], labels int64 [n] below `classes`.
 StatusOr<Tensor> ReadIdxImages(Env& env, const std::string& path);
 StatusOr<Tensor> ReadIdxLabels(Env& env, const std::string& path, int classes);
+// Writes them: images uint8 [n, height, width, 1] and labels int64 [n] below 256, else
+// InvalidArgument.
+Status WriteIdxImages(Env& env, const Tensor& images, const std::string& path);
+Status WriteIdxLabels(Env& env, const Tensor& labels, const std::string& path);
 
 // CIFAR's binary files, one after the other: records of `label_bytes` labels (the last one counts,
 // below `classes`) and 32 x 32 pixels as three planes. Sets images and labels of *dataset.

@@ -55,6 +55,14 @@ StatusOr<Shape> ReadHeader(ByteSource* source, int rank) {
   return shape;
 }
 
+std::string Header(std::initializer_list<int64_t> dims) {
+  std::string header{0, 0, static_cast<char>(kUnsignedByte), static_cast<char>(dims.size())};
+  for (const int64_t dim : dims) {
+    for (const int shift : {24, 16, 8, 0}) header.push_back(static_cast<char>(dim >> shift));
+  }
+  return header;
+}
+
 std::span<char> BytesOf(Tensor* tensor) {
   return {static_cast<char*>(tensor->mutable_raw_data()), tensor->num_bytes()};
 }
@@ -88,6 +96,27 @@ StatusOr<Tensor> ReadIdxLabels(Env& env, const std::string& path, int classes) {
     labels.mutable_data<int64_t>()[i] = label;
   }
   return labels;
+}
+
+Status WriteIdxImages(Env& env, const Tensor& images, const std::string& path) {
+  if (images.dtype() != kUint8 || images.rank() != 4 || images.dim(3) != 1) {
+    return InvalidArgument(path,
+                           ": idx files hold grey pictures, uint8 [n, height, width, 1], not ",
+                           images.shape().ToString());
+  }
+  std::string bytes = Header({images.dim(0), images.dim(1), images.dim(2)});
+  bytes.append(static_cast<const char*>(images.raw_data()), images.num_bytes());
+  return env.WriteFile(path, bytes);
+}
+
+Status WriteIdxLabels(Env& env, const Tensor& labels, const std::string& path) {
+  std::string bytes = Header({labels.dim(0)});
+  for (const int64_t label : labels.values<int64_t>()) {
+    if (label < 0 || label > 255)
+      return InvalidArgument(path, ": label ", label, " does not fit into a byte");
+    bytes.push_back(static_cast<char>(label));
+  }
+  return env.WriteFile(path, bytes);
 }
 
 }  // namespace carillon

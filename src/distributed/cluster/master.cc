@@ -71,12 +71,14 @@ std::shared_ptr<MasterSession> Master::Take(const std::string& handle) {
 
 Status Master::CreateSession(const tensorflow::CreateSessionRequest& request,
                              tensorflow::CreateSessionResponse* response) {
+  tensorflow::ConfigProto config = request.config();
+  config.MergeFrom(options_.session_config);
   MasterSessionOptions options{
-      .config = request.config(),
+      .config = config,
       .device = std::make_shared<Device>(*device_),
-      .resources = request.config().isolate_session_state() ? nullptr : resources_,
+      .resources = config.isolate_session_state() ? nullptr : resources_,
       .max_nodes = options_.session_nodes,
-      .log_placement = options_.log_placement || request.config().log_device_placement(),
+      .log_placement = options_.log_placement || config.log_device_placement(),
       .cluster = options_.cluster};
   options.device->allocator =
       MakeLimitedAllocator(device_->allocator, options_.session_memory_bytes);

@@ -21,6 +21,7 @@ struct MasterOptions {
   int64_t session_nodes = 0;         // most nodes of one session's graph; 0: no limit
   std::chrono::milliseconds session_idle_limit{0};  // after which a session is closed; 0: never
   bool log_placement = false;                       // for every session
+  tensorflow::ConfigProto session_config;           // merged over each session's own
   MasterCluster cluster;
 };
 

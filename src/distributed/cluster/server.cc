@@ -52,6 +52,13 @@ GrpcServerOptions AddressOf(const ServerOptions& options) {
   return {.bind = host, .port = std::stoi(address.substr(colon + 1))};
 }
 
+tensorflow::ConfigProto SessionConfig(const ServerOptions& options) {
+  tensorflow::ConfigProto config;
+  if (!config.ParseFromString(options.default_session_config))
+    Throw(InvalidArgument("default_session_config is no serialized ConfigProto"));
+  return config;
+}
+
 std::map<std::string, std::string> TaskAddresses(const ClusterSpec& cluster) {
   std::map<std::string, std::string> addresses;
   for (const std::string& job : cluster.jobs()) {
@@ -111,6 +118,7 @@ struct Server::State {
                 .session_nodes = options.session_node_limit,
                 .session_idle_limit = options.session_idle_limit,
                 .log_placement = options.log_device_placement,
+                .session_config = SessionConfig(options),
                 .cluster = ClusterOf(options)},
                device, &resources),
         rpc(&master, member == nullptr ? nullptr : &member->network, AddressOf(options)),

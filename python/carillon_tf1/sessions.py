@@ -1,0 +1,60 @@
+"""Sessions on Carillon servers: soft placement, and a server for those that name none."""
+
+import functools
+
+from tensorflow.core.protobuf import config_pb2
+from tensorflow.python.client import session
+from tensorflow.python.framework import ops
+
+from carillon_tf1 import server, settings
+
+_local_server = None
+
+
+def install():
+    """Changes what all kinds of sessions (plain, interactive, monitored, managed) are made of."""
+    if settings.TENSORFLOW_SERVERS:
+        return
+    make, reset = session.BaseSession.__init__, session.Session.reset
+
+    @functools.wraps(make)
+    def make_session(self, target="", graph=None, config=None):
+        target = _resolve(target)
+        if _is_served(target) and (config is None or isinstance(config, config_pb2.ConfigProto)):
+            config = _softly(config)
+            _mention_gpus(graph or ops.get_default_graph())
+        make(self, target, graph, config)
+
+    @functools.wraps(reset)
+    def reset_target(target, containers=None, config=None):
+        reset(_resolve(target), containers, config)
+
+    session.BaseSession.__init__ = make_session
+    session.Session.reset = staticmethod(reset_target)
+
+
+def _resolve(target):
+    """The target, or that of the script's own server where there is none."""
+    global _local_server
+    if target or not settings.LOCAL_SESSIONS:
+        return target
+    if _local_server is None:
+        _local_server = server.Server.create_local_server()
+    return _local_server.target
+
+
+def _is_served(target):
+    return bool(target) and (target if isinstance(target, str) else target.decode()).startswith("grpc://")
+
+
+def _softly(config):
+    soft = config_pb2.ConfigProto(allow_soft_placement=True)
+    if config is not None:
+        soft.CopyFrom(config)
+        soft.allow_soft_placement = True
+    return soft
+
+
+def _mention_gpus(graph):
+    if any("gpu" in op.device.lower() for op in graph.get_operations()):
+        settings.say_once("the script asks for GPUs; Carillon runs those ops on the CPU (soft placement)")
