@@ -1,7 +1,8 @@
 """`carillon server` as a child process that belongs to the script.
 
 With `--attached`, a line "done" on its standard input says that the script has ended well; the end of that input alone says that it has not (an
-exception, a signal). Nothing else is needed to end it, so none is left behind however the script dies."""
+exception, a signal). Nothing else is needed to end it, so none is left behind however the script dies. A line "join" says that the script does
+nothing but wait for the server, which then ends when the job does."""
 
 import multiprocessing.util
 import os
@@ -51,8 +52,10 @@ class AttachedServer:
             raise RuntimeError(f"could not start: {self.how_it_ended()}; it says why above")
         self.target = found.group(1)
 
-    def wait(self):
+    def join(self):
         """Waits until it ends; its exit code, or minus the signal."""
+        if self in _running:
+            self._tell(b"join\n")
         return self._process.wait()
 
     def how_it_ended(self):
@@ -73,11 +76,14 @@ class AttachedServer:
         if self not in _running:
             return
         _running.remove(self)
+        self._tell(last_words)
+        os.close(self._input)
+
+    def _tell(self, words):
         try:
-            os.write(self._input, last_words)
+            os.write(self._input, words)
         except BrokenPipeError:
             pass  # it has ended by itself, as a parameter server does
-        os.close(self._input)
 
 
 def _end_of_child():

@@ -8,6 +8,7 @@ import contextlib
 import importlib
 import importlib.abc
 import importlib.machinery
+import logging
 import os
 import sys
 import tempfile
@@ -36,9 +37,9 @@ class _Loader(importlib.abc.Loader):
     def create_module(self, spec):
         with _quiet():
             real = importlib.import_module("tensorflow")
+            v1 = importlib.import_module("tensorflow.compat.v1")
+            _behave_like_1(v1)
         spec.submodule_search_locations = list(real.__path__)
-        v1 = importlib.import_module("tensorflow.compat.v1")
-        _behave_like_1(v1)
         _add_names(v1)
         module = _TensorFlow("tensorflow", v1.__doc__)
         module._v1 = v1
@@ -79,10 +80,13 @@ def _quiet():
 
 
 def _behave_like_1(v1):
-    verbosity = v1.logging.get_verbosity()
-    v1.logging.set_verbosity(v1.logging.ERROR)  # it warns that this is deprecated
+    from tensorflow.python.util import deprecation
+    deprecation._PRINT_DEPRECATION_WARNINGS = False  # all of 1.x is deprecated
     v1.disable_v2_behavior()
-    v1.logging.set_verbosity(verbosity)
+    v1.logging.set_verbosity(v1.logging.WARN)
+    logging.getLogger("tensorflow").propagate = False  # or tf.app.run would have each line printed twice
+    for name in v1.flags.FLAGS:  # log_dir and others are absl's now; scripts define their own
+        v1.flags.FLAGS[name].allow_override = True
 
 
 def _add_names(v1):

@@ -55,7 +55,7 @@ class Server:
     def join(self):
         """Waits until the server ends: with the job, for a parameter server when all workers are done. What ends it early is an error."""
         self.start()
-        if self._server.wait():
+        if self._server.join():
             raise errors.UnavailableError(None, None, f"the server of {self._name()} ended early: {self._server.how_it_ended()}")
 
     def _name(self):

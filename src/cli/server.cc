@@ -5,6 +5,7 @@
 #include <charconv>
 #include <csignal>
 #include <poll.h>
+#include <semaphore>
 #include <string>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
@@ -67,6 +68,12 @@ class Owner {
   void Watch(Server* server) {
     thread_ = std::thread([this, server] { Loop(server); });
   }
+  // For an attached server, until its owner says that its task only serves others, or the server
+  // has been ended: before that a task may be busy with work of its own when those it serves are
+  // done.
+  void WaitForJoin() {
+    if (attached_) may_join_.acquire();
+  }
   // Nothing happens to the server any more.
   void Release() {
     eventfd_write(over_, 1);
@@ -75,6 +82,11 @@ class Owner {
 
  private:
   void Loop(Server* server) {
+    ServeUntilEnd(*server);
+    may_join_.release();
+  }
+
+  void ServeUntilEnd(Server& server) {
     std::string said;
     pollfd events[] = {{signals_, POLLIN, 0}, {over_, POLLIN, 0}, {0, POLLIN, 0}};
     for (;;) {
@@ -84,16 +96,20 @@ class Owner {
         signalfd_siginfo signal;
         if (read(signals_, &signal, sizeof(signal)) != sizeof(signal)) continue;
         LogInfo(signal.ssi_signo == SIGTERM ? "SIGTERM" : "Ctrl-C", ": stopping");
-        return server->Stop();
+        return server.Stop();
       }
       char bytes[64];
       const ssize_t size = attached_ ? read(0, bytes, sizeof(bytes)) : -1;
       if (size < 0) continue;
-      said.append(bytes, static_cast<size_t>(size));
-      if (said.starts_with("done\n")) return server->Finish();
       if (size == 0) {
         LogWarning("whoever started the server is gone: stopping");
-        return server->Stop();
+        return server.Stop();
+      }
+      said.append(bytes, static_cast<size_t>(size));
+      for (size_t end; (end = said.find('\n')) != std::string::npos; said.erase(0, end + 1)) {
+        const std::string line = said.substr(0, end);
+        if (line == "done") return server.Finish();
+        if (line == "join") may_join_.release();
       }
     }
   }
@@ -101,6 +117,7 @@ class Owner {
   const bool attached_;
   const int over_;  // written when nobody needs to be watched any more
   int signals_;
+  std::counting_semaphore<> may_join_{0};
   std::thread thread_;
 };
 
@@ -129,7 +146,8 @@ int RunServer(const std::vector<std::string>& arguments, Console& console) {
             {.min = 0});
   flags.Add("attached", &attached,
             "the server belongs to the program that started it: the line 'done' on its standard "
-            "input says that the task's work is complete, the end of it that the program is gone");
+            "input says that the task's work is complete, 'join' that it only serves others and "
+            "ends with the job, the end of the input that the program is gone");
   flags.Add("bind", &options.bind,
             "the address to listen on; whoever reaches it can run steps here");
   flags.Add("port", &options.port, "the port; 0 takes any free one", {.min = 0, .max = 65535});
@@ -171,6 +189,7 @@ int RunServer(const std::vector<std::string>& arguments, Console& console) {
   console.out << "carillon server /job:" << options.job << "/task:" << options.task
               << " is ready at " << server.target() << std::endl;
   owner.Watch(&server);
+  owner.WaitForJoin();
   const int code = server.Join();
   owner.Release();
   return code;
