@@ -19,6 +19,7 @@ flags.DEFINE_string("data_dir", "MNIST_data", "the folder with MNIST's files")
 flags.DEFINE_integer("batch_size", 50, "pictures in a batch")
 flags.DEFINE_float("learning_rate", 0.002, "of Adam")
 flags.DEFINE_integer("steps", 200, "updates by all workers together")
+flags.DEFINE_integer("print_every", 20, "steps between two lines with the loss")
 flags.DEFINE_integer("seed", 1, "of the weights and of the order of the pictures")
 FLAGS = flags.FLAGS
 
@@ -53,7 +54,7 @@ def train(server, cluster):
             pictures, digits = mnist.train.next_batch(FLAGS.batch_size)
             _, value, step = session.run([step_op, loss, global_step], {images: pictures, labels: digits})
             taken += 1
-            if taken % 20 == 0:
+            if taken % FLAGS.print_every == 0:
                 print("worker %d: after %d steps of its own the loss is %.5f" % (FLAGS.task_index, taken, value), flush=True)
         test = session.run(accuracy, {images: mnist.test.images[:1000], labels: mnist.test.labels[:1000]})
         print("worker %d: test accuracy %.4f" % (FLAGS.task_index, test))

@@ -18,6 +18,7 @@ flags.DEFINE_string("data_dir", "MNIST_data", "the folder with MNIST's files")
 flags.DEFINE_integer("batch_size", 100, "pictures in a batch, all towers together")
 flags.DEFINE_float("learning_rate", 0.5, "the step of gradient descent")
 flags.DEFINE_integer("steps", 150, "how many updates")
+flags.DEFINE_integer("print_every", 20, "steps between two lines with the loss")
 flags.DEFINE_integer("seed", 1, "of the weights and of the order of the pictures")
 FLAGS = flags.FLAGS
 
@@ -62,7 +63,7 @@ def drive(server):
         for step in range(1, FLAGS.steps + 1):
             pictures, digits = mnist.train.next_batch(FLAGS.batch_size)
             _, value = session.run([train, loss], {images: pictures, labels: digits})
-            if step % 25 == 0:
+            if step % FLAGS.print_every == 0:
                 print("after %d steps the loss is %.5f" % (step, value), flush=True)
         test = session.run(accuracy, {images: mnist.test.images[:2000], labels: mnist.test.labels[:2000]})
         print("test accuracy %.4f" % test)

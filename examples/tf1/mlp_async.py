@@ -24,6 +24,7 @@ flags.DEFINE_integer("hidden_units", 100, "units of the hidden layer")
 flags.DEFINE_integer("batch_size", 100, "pictures in a batch")
 flags.DEFINE_float("learning_rate", 0.2, "the step of gradient descent")
 flags.DEFINE_integer("steps", 300, "updates by all workers together")
+flags.DEFINE_integer("print_every", 20, "steps between two lines with the loss")
 flags.DEFINE_integer("seed", 1, "of the weights and of the order of the pictures")
 FLAGS = flags.FLAGS
 
@@ -70,7 +71,7 @@ def main(_):
             images, labels = mnist.train.next_batch(FLAGS.batch_size)
             _, value, step = session.run([train, loss, global_step], {x: images, y: labels})
             taken += 1
-            if taken % 50 == 0:
+            if taken % FLAGS.print_every == 0:
                 print("worker %d: after %d steps of its own the loss is %.5f" % (FLAGS.task_index, taken, value), flush=True)
         test = session.run(accuracy, {x: mnist.test.images[:2000], y: mnist.test.labels[:2000]})
         print("worker %d: test accuracy %.4f" % (FLAGS.task_index, test))

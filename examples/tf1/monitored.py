@@ -20,6 +20,7 @@ flags.DEFINE_integer("units", 32, "of the LSTM cell")
 flags.DEFINE_integer("batch_size", 50, "pictures in a batch")
 flags.DEFINE_float("learning_rate", 0.01, "of Adam")
 flags.DEFINE_integer("steps", 240, "updates by all workers together")
+flags.DEFINE_integer("print_every", 20, "steps between two lines with the loss")
 flags.DEFINE_integer("seed", 1, "of the weights and of the order of the pictures")
 FLAGS = flags.FLAGS
 
@@ -66,7 +67,7 @@ def main(_):
 
     test = {x: mnist.test.images[:1000], y: mnist.test.labels[:1000]}
     result = tf.train.FinalOpsHook(accuracy, test)
-    hooks = [tf.train.StopAtStepHook(last_step=FLAGS.steps), tf.train.NanTensorHook(loss), LossLines(loss, 20), result]
+    hooks = [tf.train.StopAtStepHook(last_step=FLAGS.steps), tf.train.NanTensorHook(loss), LossLines(loss, FLAGS.print_every), result]
     with tf.train.MonitoredTrainingSession(server.target, is_chief=FLAGS.task_index == 0, checkpoint_dir=FLAGS.checkpoint_dir, hooks=hooks,
                                            save_summaries_steps=None, save_summaries_secs=None) as session:
         while not session.should_stop():

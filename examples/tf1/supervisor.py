@@ -18,6 +18,7 @@ flags.DEFINE_string("log_dir", "", "where the chief writes checkpoints and summa
 flags.DEFINE_integer("batch_size", 100, "pictures in a batch")
 flags.DEFINE_float("learning_rate", 0.05, "of Adagrad")
 flags.DEFINE_integer("steps", 200, "updates by all workers together")
+flags.DEFINE_integer("print_every", 20, "steps between two lines with the loss")
 flags.DEFINE_integer("seed", 1, "of the weights and of the order of the pictures")
 FLAGS = flags.FLAGS
 
@@ -54,7 +55,7 @@ def main(_):
             images, labels = mnist.train.next_batch(FLAGS.batch_size)
             _, value, step = session.run([train, loss, global_step], {x: images, y: labels})
             taken += 1
-            if taken % 40 == 0:
+            if taken % FLAGS.print_every == 0:
                 print("worker %d: after %d steps of its own the loss is %.5f" % (FLAGS.task_index, taken, value), flush=True)
                 if is_chief and FLAGS.log_dir:
                     supervisor.summary_computed(session, session.run(summaries, {x: images, y: labels}))

@@ -36,7 +36,7 @@ class DataSet:
                 raise ValueError(f"{len(images)} images, but {len(labels)} labels")
             self._num_examples = len(images)
             if reshape:
-                images = images.reshape(len(images), -1)
+                images = images.reshape(len(images), numpy.prod(images.shape[1:], dtype=int))
             if dtype == dtypes.float32:
                 images = images.astype(numpy.float32) * numpy.float32(1 / 255)
         self._images, self._labels = images, labels

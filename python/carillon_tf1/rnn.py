@@ -120,14 +120,14 @@ class LSTMCell(RNNCell):
         c, h = state if self._is_tuple else tf.split(state, [self._size, self.output_size], 1)
         # Input gate, candidate, forget gate, output gate: the order of the kernel's columns.
         i, j, f, o = tf.split(self.linear([inputs, h], 4 * self._size, "", self._initializer), 4, 1)
-        peep = (lambda gate: self.variable(f"w_{gate}_diag", [self._size], c.dtype, self._initializer)) if self._peepholes else None
-        if peep:
-            i, f = i + peep("i") * c, f + peep("f") * c
+        if self._peepholes:
+            of_f, of_i, of_o = (self.variable(f"w_{gate}_diag", [self._size], c.dtype, self._initializer) for gate in "fio")
+            i, f = i + of_i * c, f + of_f * c
         c = tf.sigmoid(f + self._forget_bias) * c + tf.sigmoid(i) * self._activation(j)
         if self._cell_clip is not None:
             c = tf.clip_by_value(c, -self._cell_clip, self._cell_clip)
-        if peep:
-            o = o + peep("o") * c
+        if self._peepholes:
+            o = o + of_o * c
         h = tf.sigmoid(o) * self._activation(c)
         if self._projected:
             h = tf.matmul(h, self.variable("projection/kernel", [self._size, self._projected], h.dtype, self._initializer))

@@ -61,13 +61,13 @@ class Scene:
     """What a scenario finds: a server, and a folder for files that both sides see."""
 
     def __init__(self, tool, server, folder):
-        self._tool = tool
+        self.tool = tool
         self.server = server
         self.folder = folder
 
     def cluster(self, **tasks):
         """Tasks of our own, as in cluster(ps=1, worker=2). The one who asks stops them."""
-        return served.Cluster(self._tool, **tasks)
+        return served.Cluster(self.tool, **tasks)
 
     @property
     def target(self):

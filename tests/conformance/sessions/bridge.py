@@ -1,0 +1,145 @@
+"""The bridge of `carillon tfrun`: scripts/*.py check what scripts see; here is what is seen from outside, the ends above all."""
+
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import time
+
+from harness import served, tasks
+from harness.scenarios import scenario
+
+SCRIPTS = pathlib.Path(__file__).resolve().parents[1] / "scripts"
+
+for _path in sorted(SCRIPTS.glob("*.py")):
+    scenario(lambda scene, path=_path: tasks.Script(scene.tool, path, scene.path("data")).end(), name=f"{_path.stem}_as_a_script_sees_them")
+
+SERVE = """
+import os, sys, time
+import tensorflow as tf
+server = tf.train.Server({"worker": [sys.argv[2]]})
+print("ready at", server.target, flush=True)
+"""
+
+
+def start(scene, ending, flags=(), **options):
+    """A script with a server, which then ends as `ending` says; and the server's address."""
+    path = scene.path("script.py")
+    pathlib.Path(path).write_text(SERVE + ending)
+    address, = served.free_addresses(1)
+    script = tasks.Script(scene.tool, path, "x", address, flags=flags, **options)
+    script.line_with("ready at")
+    assert tasks.is_served(address)
+    return script, address
+
+
+@scenario
+def the_exit_code_is_the_scripts(scene):
+    for ending, code in [("sys.exit(3)", 3), ("raise KeyError('lost')", 1), ("os._exit(4)", 4)]:
+        script, address = start(scene, ending)
+        text = script.end(code)
+        assert ("KeyError: 'lost'" in text) == (code == 1) and "runner.py" not in text, text
+        tasks.assert_gone(address)
+
+
+@scenario
+def a_killed_script_leaves_no_server_behind(scene):
+    for number in (signal.SIGKILL, signal.SIGTERM):
+        script, address = start(scene, "time.sleep(1000)")
+        script.process.send_signal(number)
+        script.end(-number)
+        tasks.assert_gone(address)
+
+
+@scenario
+def nor_does_one_with_children(scene):
+    """A forked child that lives on does not keep the server of its parent alive."""
+    script, address = start(scene, "pid = os.fork()\nif not pid: os.close(1); os.close(2); time.sleep(5)\nos._exit(0)")
+    script.end()
+    tasks.assert_gone(address, 4)
+
+
+WORKER = """
+import os, sys, tensorflow as tf
+hosts = {"ps": [sys.argv[1]], "worker": [sys.argv[2]]}
+server = tf.train.Server(hosts, job_name=sys.argv[3])
+if sys.argv[3] == "ps":
+    print("ps ready", flush=True)
+    server.join()
+    print("the job is over")
+    sys.exit(7)
+with tf.device("/job:ps/task:0"):
+    v = tf.get_variable("v", [], initializer=tf.zeros_initializer())
+with tf.Session(server.target) as session:
+    session.run(v.initializer)
+    print("value", session.run(v.assign_add(1)), flush=True)
+exec(sys.argv[4])
+"""
+
+
+@scenario
+def only_a_good_end_is_done(scene):
+    """A worker that raises, or is killed, may come back: the parameter server waits. One that ends well ends the job, and join() returns."""
+    path = scene.path("worker.py")
+    pathlib.Path(path).write_text(WORKER)
+    addresses = served.free_addresses(2)
+    ps = tasks.Script(scene.tool, path, *addresses, "ps")
+    ps.line_with("ps ready")
+    for ending, code in [("raise ValueError('broken')", 1), ("os.kill(os.getpid(), 9)", -9)]:
+        worker = tasks.Script(scene.tool, path, *addresses, "worker", ending)
+        assert "value 1.0" in worker.end(code)
+        tasks.assert_gone(addresses[1])
+        time.sleep(0.5)
+        assert ps.process.poll() is None and tasks.is_served(addresses[0]), "the parameter server has not waited"
+    tasks.Script(scene.tool, path, *addresses, "worker", "sys.exit(0)").end()
+    assert "the job is over" in ps.end(7)  # the script goes on behind join()
+
+
+@scenario
+def sessions_without_a_target(scene):
+    path = scene.path("local.py")
+    pathlib.Path(path).write_text("""
+import tensorflow as tf
+with tf.Graph().as_default(), tf.Session() as session:
+    with tf.device("/gpu:0"):
+        x = tf.constant(1.0) + 1
+    print("devices", [d.name for d in session.list_devices()], session.run(tf.Variable(2.0).initialized_value()))
+tf.Session.reset("")
+""")
+    assert "/job:local/replica:0/task:0/device:CPU:0" in tasks.Script(scene.tool, path, flags=["--local-sessions"]).end()
+    assert "/job:localhost/" in tasks.Script(scene.tool, path).end()
+
+
+@scenario
+def gpus_are_cpus_and_that_is_said_once(scene):
+    script, _ = start(scene, """
+with tf.device("/job:worker/task:0/gpu:1"):
+    v = tf.Variable(1.0)
+    y = v + 1
+for _ in range(2):
+    with tf.Session(server.target, config=tf.ConfigProto(log_device_placement=False)) as session:
+        session.run(v.initializer)
+        print("y is", session.run(y))
+""")
+    text = script.end()
+    assert text.count("y is 2.0") == 2 and text.count("asks for GPUs") == 1, text
+
+
+@scenario
+def a_python_without_tensorflow_is_told_so(scene):
+    bare = pathlib.Path(scene.path("bare-python"))
+    bare.write_text(f'#!/bin/sh\nexec {sys.executable} -S -E "$@"\n')
+    bare.chmod(0o755)
+    text = tasks.Script(scene.tool, SCRIPTS / "names.py", python=str(bare)).end(1)
+    assert "has no TensorFlow" in text and "CARILLON_PYTHON" in text and "Traceback" not in text, text
+    text = tasks.Script(scene.tool, SCRIPTS / "names.py", python="/nowhere/python").end(1)
+    assert "/nowhere/python cannot be run" in text, text
+
+
+@scenario
+def python_2_is_told_so(scene):
+    old = pathlib.Path(scene.path("old.py"))
+    old.write_text('import tensorflow as tf\nprint "hello"\n')
+    assert "2to3" in tasks.Script(scene.tool, old).end(1)
