@@ -4,6 +4,7 @@ import os
 import socket
 import subprocess
 import sys
+import threading
 import time
 
 from harness import served
@@ -18,31 +19,29 @@ class Script:
         variables = dict(os.environ, CARILLON_PYTHON=python, MNIST_DIR="", **environment)
         self.process = subprocess.Popen([tool, "tfrun", *flags, script, *arguments], env=variables, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                         stderr=subprocess.STDOUT, text=True)
-        self._said = []
+        self._said = ""
 
     def line_with(self, words):
         """Waits for a line that holds these words."""
-        for line in self.process.stdout:
-            self._said.append(line)
+        while line := self.process.stdout.readline():
+            self._said += line
             if words in line:
                 return line
-        raise AssertionError(f"the script ended without saying {words!r}:\n{''.join(self._said)}")
+        raise AssertionError(f"the script ended without saying {words!r}:\n{self._said}")
 
     def end(self, expected=0):
         """Waits for its end, which must have this exit code (or minus the signal); what it said."""
-        try:
-            rest, _ = self.process.communicate(timeout=END_SECONDS)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            rest, _ = self.process.communicate()
-            raise AssertionError(f"the script did not end:\n{''.join(self._said)}{rest}") from None
-        text = "".join(self._said) + rest
-        assert self.process.returncode == expected, f"exit code {self.process.returncode} instead of {expected}:\n{text[-3000:]}"
-        return text
+        killer = threading.Timer(END_SECONDS, self.process.kill)
+        killer.start()
+        self._said += self.process.stdout.read()
+        code = self.process.wait()
+        killer.cancel()
+        assert code == expected, f"exit code {code} instead of {expected} (-9 after {END_SECONDS} s):\n{self._said[-3000:]}"
+        return self._said
 
     def kill(self):
         self.process.kill()
-        self.process.communicate()
+        self.process.wait()
 
 
 class Tasks:

@@ -54,7 +54,7 @@ assert input_data.read_data_sets("/nowhere", validation_size=0).train.num_exampl
 fake = input_data.read_data_sets("", fake_data=True, one_hot=True)
 assert np.shape(fake.train.next_batch(3)[0]) == (3, 784) and fake.train.next_batch(3)[1][0][0] == 1
 
-for damage, kind in ((dict(validation_size=26), ValueError), (dict(dtype=tf.int32), TypeError)):
+for damage, kind in ((dict(validation_size=26), ValueError), (dict(validation_size=5, dtype=tf.int32), TypeError)):
     try:
         input_data.read_data_sets(folder, **damage)
     except kind:

