@@ -2,6 +2,7 @@
 
 * Every command in them succeeds: each line of a ```sh block, and each `command` in the text. Those that other stages of CI run are listed below,
   with the file that runs them, which must do so.
+  Blocks of ```bash need TensorFlow: the conformance suite runs those (sessions/scripts.py).
 * The first program of README.md is examples/first_program.cc, which other tests compile and run.
 * Links to files of the repository lead somewhere.
 
