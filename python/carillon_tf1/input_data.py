@@ -21,29 +21,32 @@ Datasets = collections.namedtuple("Datasets", ["train", "validation", "test"])
 
 
 class DataSet:
-    """Pictures and labels, which next_batch gives out epoch by epoch."""
+    """Pictures and labels, which next_batch gives out epoch by epoch. Pictures stay bytes until they are asked for."""
 
     def __init__(self, images, labels, fake_data=False, one_hot=False, dtype=dtypes.float32, reshape=True, seed=None):
         dtype = dtypes.as_dtype(dtype).base_dtype
         if dtype not in (dtypes.uint8, dtypes.float32):
             raise TypeError(f"images are uint8 or float32, not {dtype.name}")
+        if len(images) != len(labels):
+            raise ValueError(f"{len(images)} images, but {len(labels)} labels")
         self._fake = fake_data
         self._one_hot = one_hot
         self._random = numpy.random.RandomState(_seed(seed))
-        self._num_examples = 10000
-        if not fake_data:
-            if len(images) != len(labels):
-                raise ValueError(f"{len(images)} images, but {len(labels)} labels")
-            self._num_examples = len(images)
-            if reshape:
-                images = images.reshape(len(images), numpy.prod(images.shape[1:], dtype=int))
-            if dtype == dtypes.float32:
-                images = images.astype(numpy.float32) * numpy.float32(1 / 255)
-        self._images, self._labels = images, labels
+        self._is_float = dtype == dtypes.float32
+        self._bytes = images.reshape(len(images), numpy.prod(images.shape[1:], dtype=int)) if reshape and not fake_data else images
+        self._images = None  # all of them as they are given out, once somebody wants that
+        self._labels = labels
+        self._num_examples = 10000 if fake_data else len(images)
+        self._order = numpy.arange(len(images))
         self._given = 0  # examples of this epoch that were given out
         self._epochs = 0
 
-    images = property(lambda self: self._images)
+    @property
+    def images(self):
+        if self._images is None:
+            self._images = self._converted(self._bytes)
+        return self._images
+
     labels = property(lambda self: self._labels)
     num_examples = property(lambda self: self._num_examples)
     epochs_completed = property(lambda self: self._epochs)
@@ -54,25 +57,23 @@ class DataSet:
             label = [1] + [0] * (CLASSES - 1) if self._one_hot else 0
             return [[1] * PIXELS] * batch_size, [label] * batch_size
         if self._given == 0 and self._epochs == 0 and shuffle:
-            self._shuffle()
-        images, labels = self._take(batch_size)
-        if len(images) == batch_size:
-            return images, labels
-        self._epochs += 1
-        self._given = 0
-        if shuffle:
-            self._shuffle()
-        more_images, more_labels = self._take(batch_size - len(images))
-        return numpy.concatenate([images, more_images]), numpy.concatenate([labels, more_labels])
+            self._random.shuffle(self._order)
+        chosen = self._take(batch_size)
+        if len(chosen) < batch_size:
+            self._epochs += 1
+            self._given = 0
+            if shuffle:
+                self._order = self._random.permutation(self._order)
+            chosen = numpy.concatenate([chosen, self._take(batch_size - len(chosen))])
+        return self._converted(self._bytes[chosen]), self._labels[chosen]
 
     def _take(self, count):
-        part = slice(self._given, min(self._given + count, self._num_examples))
-        self._given = part.stop
-        return self._images[part], self._labels[part]
+        chosen = self._order[self._given:self._given + count]
+        self._given += len(chosen)
+        return chosen
 
-    def _shuffle(self):
-        order = self._random.permutation(self._num_examples)
-        self._images, self._labels = self._images[order], self._labels[order]
+    def _converted(self, images):
+        return images.astype(numpy.float32) * numpy.float32(1 / 255) if self._is_float else images
 
 
 def read_data_sets(train_dir, fake_data=False, one_hot=False, dtype=dtypes.float32, reshape=True, validation_size=5000, seed=None, source_url=None):

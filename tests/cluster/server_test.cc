@@ -45,6 +45,17 @@ TEST(Server, RunsStepsOfAClient) {
   EXPECT_EQ(session.Run(z, {{x, Tensor::Full<float>({1, 2}, 1.0f)}}).data<float>()[1], 12.0f);
 }
 
+TEST(Server, ItsSessionConfigHoldsOverTheClients) {
+  Server server({.default_session_config = "\x78\x01"});  // isolate_session_state: true
+  Graph g;
+  const Variable n(g, "n", Tensor::Scalar<float>(0));
+  Session first(server.target(), g), second(server.target(), g);
+  first.Run(GlobalVariablesInitializer(g));
+  EXPECT_EQ(CodeOf([&] { second.Run(n.read()); }), Code::kFailedPrecondition);
+  EXPECT_EQ(CodeOf([] { Server broken({.default_session_config = "\xff"}); }),
+            Code::kInvalidArgument);
+}
+
 TEST(Server, SessionsShareVariablesAndTheseOutliveThem) {
   Server server;
   const auto counter = [](Graph& g) { return Variable(g, "n", Tensor::Scalar<float>(0)); };

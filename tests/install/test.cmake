@@ -17,6 +17,11 @@ function(run)
 endfunction()
 
 run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${work}/prefix)
+run(${work}/prefix/bin/carillon tfrun --help)
+if(NOT EXISTS ${work}/prefix/share/carillon/python/tfrun.py)
+  file(REMOVE_RECURSE ${work})
+  message(FATAL_ERROR "the bridge of carillon tfrun was not installed")
+endif()
 run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/user -B ${work}/build -G Ninja
   -DCMAKE_PREFIX_PATH=${work}/prefix -DCMAKE_CXX_COMPILER=${COMPILER})
 run(${CMAKE_COMMAND} --build ${work}/build)
