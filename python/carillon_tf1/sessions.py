@@ -1,6 +1,7 @@
-"""Sessions on Carillon servers: soft placement, and a server for those that name none."""
+"""Sessions on Carillon servers: soft placement, no proxy on the way, and a server for those that name none."""
 
 import functools
+import os
 
 from tensorflow.core.protobuf import config_pb2
 from tensorflow.python.client import session
@@ -20,14 +21,19 @@ def install():
     @functools.wraps(make)
     def make_session(self, target="", graph=None, config=None):
         target = _resolve(target)
-        if _is_served(target) and (config is None or isinstance(config, config_pb2.ConfigProto)):
-            config = _softly(config)
+        if _is_served(target):
+            _reach_directly(target)
+            if config is None or isinstance(config, config_pb2.ConfigProto):
+                config = _softly(config)
             _mention_gpus(graph or ops.get_default_graph())
         make(self, target, graph, config)
 
     @functools.wraps(reset)
     def reset_target(target, containers=None, config=None):
-        reset(_resolve(target), containers, config)
+        target = _resolve(target)
+        if _is_served(target):
+            _reach_directly(target)
+        reset(target, containers, config)
 
     session.BaseSession.__init__ = make_session
     session.Session.reset = staticmethod(reset_target)
@@ -44,7 +50,15 @@ def _resolve(target):
 
 
 def _is_served(target):
-    return bool(target) and (target if isinstance(target, str) else target.decode()).startswith("grpc://")
+    return isinstance(target, str) and target.startswith("grpc://")
+
+
+def _reach_directly(target):
+    """TensorFlow's client would go through $http_proxy, even to this machine."""
+    host = target[len("grpc://"):].rpartition(":")[0].strip("[]")
+    direct = os.environ.get("no_grpc_proxy", os.environ.get("no_proxy", "")).split(",")
+    if host not in direct:
+        os.environ["no_grpc_proxy"] = ",".join(filter(None, [*direct, host]))
 
 
 def _softly(config):

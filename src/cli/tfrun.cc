@@ -27,6 +27,7 @@ struct Settings {
   bool local_sessions = false;
   bool insecure = false;
   bool tensorflow_servers = false;
+  std::string server_flags;
 };
 
 // The folder of the bridge: beside the tool's own folder, built and installed alike.
@@ -41,7 +42,7 @@ std::string ThisProgram() {
   return path;
 }
 
-// How many arguments come before the script: tfrun's own flags, none of which takes a value.
+// How many arguments come before the script: tfrun's own flags, with values only behind "=".
 size_t NumOwn(const std::vector<std::string>& arguments) {
   size_t count = 0;
   while (count < arguments.size() && arguments[count].starts_with("-")) {
@@ -64,7 +65,8 @@ void Export(const char* name, const std::string& value) { setenv(name, value.c_s
   Export("CARILLON_TOOL", tool);
   Export("CARILLON_LOCAL_SESSIONS", settings.local_sessions ? "1" : "");
   Export("CARILLON_TENSORFLOW_SERVERS", settings.tensorflow_servers ? "1" : "");
-  Export("CARILLON_SERVER_FLAGS", settings.insecure ? "--insecure" : "");
+  Export("CARILLON_SERVER_FLAGS",
+         StrCat(settings.insecure ? "--insecure " : "", settings.server_flags));
 
   const char* chosen = std::getenv("CARILLON_PYTHON");
   const std::string python = chosen == nullptr || *chosen == '\0' ? "python3" : chosen;
@@ -91,6 +93,10 @@ int RunTfrun(const std::vector<std::string>& arguments, Console& console) {
             "too, not inside of the script's process");
   flags.Add("insecure", &settings.insecure,
             "let the script's server listen on addresses that other machines reach");
+  flags.Add(
+      "server_flags", &settings.server_flags,
+      "more flags for each server that the script starts, as in --server_flags='--threads 2'; "
+      "see `carillon server --help`");
   flags.Add("tensorflow_servers", &settings.tensorflow_servers,
             "leave tf.train.Server as it is: the same script on TensorFlow's own servers, to "
             "compare");

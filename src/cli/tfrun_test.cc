@@ -34,6 +34,11 @@ TEST(TfrunCommandTest, FlagsEndAtTheScript) {
   EXPECT_NE(ErrorOf({}, Code::kInvalidArgument).find("expected a script"), std::string::npos);
   EXPECT_NE(ErrorOf({"--local-session", "x.py"}, Code::kInvalidArgument).find("--local_sessions"),
             std::string::npos);
+  EXPECT_NE(ErrorOf({"--server-flags"}, Code::kInvalidArgument).find("server_flags"),
+            std::string::npos);
+  EXPECT_NE(ErrorOf({"--server-flags=--threads 1", "/nowhere.py"}, Code::kNotFound)
+                .find("/nowhere.py: there is no such script"),
+            std::string::npos);
   // --help is the script's here, which is looked for first.
   EXPECT_NE(ErrorOf({"--local-sessions", "/nowhere.py", "--help"}, Code::kNotFound)
                 .find("/nowhere.py: there is no such script"),

@@ -83,7 +83,10 @@ with tf.Graph().as_default(), tf.Session() as session:
     print("devices", [device.name for device in session.list_devices()], session.run(tf.constant(1) + 1))
 tf.Session.reset("")
 """)
-    assert "/job:local/replica:0/task:0/device:CPU:0" in tasks.Script(scene.tool, path, flags=["--local-sessions"]).end()
+    # A proxy that is not there, and that nobody may ask.
+    script = tasks.Script(scene.tool, path, flags=["--local-sessions", "--server-flags=--threads 1 --log_device_placement"], http_proxy="http://127.0.0.1:9")
+    text = script.end()
+    assert "/job:local/replica:0/task:0/device:CPU:0" in text and "add" in text, text
 
 
 @scenario
