@@ -28,12 +28,12 @@ def main(_):
     server = tf.train.Server(cluster, job_name=FLAGS.job_name, task_index=FLAGS.task_index)
     if FLAGS.job_name == "ps":
         server.join()
-        return
 
     is_chief = FLAGS.task_index == 0
     tf.set_random_seed(FLAGS.seed)
     mnist = input_data.read_data_sets(FLAGS.data_dir, one_hot=True, seed=FLAGS.seed + FLAGS.task_index)
-    with tf.device(tf.train.replica_device_setter(worker_device="/job:worker/task:%d" % FLAGS.task_index, cluster=cluster)):
+    setter = tf.train.replica_device_setter(worker_device="/job:worker/task:%d/cpu:0" % FLAGS.task_index, ps_device="/job:ps/cpu:0", cluster=cluster)
+    with tf.device(setter):
         global_step = tf.Variable(0, name="global_step", trainable=False)
         x = tf.placeholder(tf.float32, [None, 784])
         y = tf.placeholder(tf.float32, [None, 10])
@@ -49,7 +49,9 @@ def main(_):
 
     supervisor = tf.train.Supervisor(is_chief=is_chief, logdir=FLAGS.log_dir or None, init_op=init, summary_op=None, saver=tf.train.Saver(),
                                      global_step=global_step, recovery_wait_secs=1)
-    with supervisor.prepare_or_wait_for_session(server.target) as session:
+    # A worker needs the parameter servers and itself, but no other worker.
+    config = tf.ConfigProto(device_filters=["/job:ps", "/job:worker/task:%d" % FLAGS.task_index])
+    with supervisor.prepare_or_wait_for_session(server.target, config=config) as session:
         step, taken = 0, 0
         while not supervisor.should_stop() and step < FLAGS.steps:
             images, labels = mnist.train.next_batch(FLAGS.batch_size)

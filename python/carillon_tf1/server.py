@@ -1,6 +1,7 @@
 """tf.train.Server: one task of a cluster, as a Carillon server."""
 
 import json
+import sys
 
 from tensorflow.python.framework import errors
 from tensorflow.python.training import server_lib
@@ -53,10 +54,14 @@ class Server:
             raise errors.UnknownError(None, None, f"the server of {self._name()} {error}") from None
 
     def join(self):
-        """Waits until the server ends: with the job, for a parameter server when all workers are done. What ends it early is an error."""
+        """Waits until the job is over (for a parameter server: until all workers are done), and then ends the script with exit code 0.
+
+        TensorFlow's join never returns, so what many scripts have behind it is for other tasks: it must not run here either. When the server
+        ends early that is an error."""
         self.start()
         if self._server.join():
             raise errors.UnavailableError(None, None, f"the server of {self._name()} ended early: {self._server.how_it_ended()}")
+        sys.exit(0)
 
     def _name(self):
         return f"/job:{self._server_def.job_name}/task:{self._server_def.task_index}"

@@ -19,7 +19,7 @@ constexpr char kSummary[] =
     "has dropped since (tf.layers, parts of tf.contrib, the MNIST tutorial's input_data). "
     "tf.train.Server starts a Carillon server, which ends with the script; sessions on it run on "
     "Carillon's kernels, and ops that ask for a GPU run on the CPU. When the workers' scripts have "
-    "ended, join() of a parameter server returns.\n\n"
+    "ended, those that wait in join() end too.\n\n"
     "TensorFlow comes from the Python that $CARILLON_PYTHON names, else from python3. Flags for "
     "tfrun stand before SCRIPT; all that follows it is the script's.";
 
