@@ -1,9 +1,5 @@
 """What `import tensorflow` gives a script."""
 
-import os
-
-os.environ["BEFORE"] = "1"  # what is set before the import counts
-
 import tensorflow as tf
 import tensorflow.compat.v1 as v1
 import tensorflow.contrib.slim as slim
@@ -20,7 +16,7 @@ assert tf.train.Server is v1.train.Server is server_lib.Server
 assert tf.contrib.slim is slim and tf.contrib.rnn is rnn and tf.contrib.layers.fully_connected is fully_connected
 assert tf.nn.rnn_cell.BasicLSTMCell is rnn.BasicLSTMCell
 assert input_data.read_data_sets and tf.app.run and tf.gfile.Exists(__file__) and tf.logging.get_verbosity() == tf.logging.WARN
-assert not isinstance(tf.Variable(1.0), v1.resource_variables_enabled.__class__) and tf.Variable(1.0).op.type == "VariableV2"
+assert tf.Variable(1.0).op.type == "VariableV2"
 
 tf.app.flags.DEFINE_string("log_dir", "mine", "absl has one of the same name")
 tf.app.flags.DEFINE_integer("v", 7, "and of this one")
