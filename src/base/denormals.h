@@ -4,7 +4,7 @@
 #pragma once
 
 #ifdef __SSE__
-#include <xmmintrin.h>
+#include <immintrin.h>
 #endif
 
 namespace carillon {

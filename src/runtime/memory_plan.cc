@@ -106,6 +106,12 @@ class Planner {
     for (const Instruction& instruction : program_.instructions) {
       for (const int slot : instruction.outputs) made[Index(slot)] = true;
     }
+    // What is sent to another part of the step is kept until it is there: a copy of planned memory
+    // would have to be made for it.
+    for (const Instruction& instruction : program_.instructions) {
+      if (instruction.node == nullptr || instruction.node->op() != "_Send") continue;
+      for (const int slot : instruction.inputs) groups_[Index(Root(slot))].plannable = false;
+    }
     for (size_t i = 0; i < program_.slots.size(); ++i) {
       Slot& slot = program_.slots[i];
       Group& group = groups_[Index(Root(static_cast<int>(i)))];
