@@ -107,7 +107,9 @@ void DataflowStep::Start(const StepArgs& args) {
 }
 
 bool DataflowStep::Drain(bool wait) {
+  StepRendezvous* const rendezvous = args_->rendezvous;
   while (true) {
+    if (!HasReady() && rendezvous != nullptr) rendezvous->Flush();
     if (running_async_ > 0) {
       const bool idle = !HasReady();
       AsyncRun* run = TakeReports(idle, wait);
@@ -264,6 +266,7 @@ KernelContext::Frame DataflowStep::FrameFor(Iteration& iteration, const Node& no
 
 void DataflowStep::RunKernel(Iteration& iteration, int id) {
   const Node& node = plan_.nodes[Index(id)];
+  if (node.instruction->takes_long && args_->rendezvous != nullptr) args_->rendezvous->Flush();
   const int64_t start = args_->trace == nullptr ? 0 : NowNanoseconds();
   Status status;
   const Status thrown = CatchAsStatus([&] {

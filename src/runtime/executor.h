@@ -10,6 +10,7 @@
 #include "runtime/cancellation.h"
 #include "runtime/device.h"
 #include "runtime/program.h"
+#include "runtime/rendezvous.h"
 #include "runtime/trace.h"
 
 namespace carillon {
@@ -21,7 +22,7 @@ struct StepArgs {
   std::span<const Tensor> feeds;
   ResourceStore* resources = nullptr;
   CancellationSource* cancellation = nullptr;  // required
-  Rendezvous* rendezvous = nullptr;
+  StepRendezvous* rendezvous = nullptr;
   StepTrace* trace = nullptr;  // null: no tracing
 };
 

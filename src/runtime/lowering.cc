@@ -226,13 +226,34 @@ class Lowering {
   std::vector<bool> may_not_run_;  // by node id; found out when it is first asked
 };
 
+// Kernels on fewer bytes are done before a message would be sent.
+constexpr int64_t kFewBytes = 32 << 10;
+
+void MarkLongInstructions(Program* program) {
+  const auto is_much = [&](int slot) {
+    if (slot < 0) return false;
+    const Slot& value = program->slots[static_cast<size_t>(slot)];
+    Shape shape;
+    if (!IsPlainData(value.dtype)) return false;
+    return !value.shape.AsShape(&shape) ||
+           shape.num_elements() * static_cast<int64_t>(DTypeSize(value.dtype)) > kFewBytes;
+  };
+  for (Instruction& instruction : program->instructions) {
+    instruction.takes_long = instruction.kernel != nullptr && instruction.node->op() != "_Send" &&
+                             (std::ranges::any_of(instruction.inputs, is_much) ||
+                              std::ranges::any_of(instruction.outputs, is_much));
+  }
+}
+
 }  // namespace
 
 StatusOr<std::unique_ptr<Program>> Lower(std::unique_ptr<NodeGraph> graph, const Device& device,
                                          ResourceStore* session_state,
                                          const LoweringOptions& options) {
   const auto lower = [&](bool straight_line) {
-    return Lowering(std::move(graph), straight_line, device, session_state, options).Run();
+    auto program = Lowering(std::move(graph), straight_line, device, session_state, options).Run();
+    if (program.ok()) MarkLongInstructions(program->get());
+    return program;
   };
   const bool has_control_flow = std::ranges::any_of(
       graph->nodes(), [](const auto& node) { return node != nullptr && IsControlFlow(*node); });

@@ -38,6 +38,7 @@ struct Instruction {
       input_dies;  // for each input: no later instruction reads it (straight-line programs only)
   std::vector<int> release;  // slots to empty afterwards (straight-line programs only)
   int64_t scratch_offset = Slot::kNotPlanned;
+  bool takes_long = false;  // as far as can be known: it reads or makes much, or who knows what
   bool makes_text = false;  // an output is of strings, whose memory is counted after the run
   // Positions of instructions that must run before this one though it reads nothing of theirs.
   std::vector<int> control_inputs;

@@ -1,4 +1,5 @@
-// LocalRendezvous: where the parts of one step in this process hand tensors to each other.
+// Where the parts of one step hand tensors to each other: StepRendezvous, what executors know of
+// it, and LocalRendezvous, for parts in this process.
 #pragma once
 
 #include <deque>
@@ -10,10 +11,17 @@
 
 namespace carillon {
 
+// May hold back what was sent, so that it travels with more, until Flush. Executors call that
+// before they wait, before something that takes long, and at the end.
+class StepRendezvous : public Rendezvous {
+ public:
+  virtual void Flush() {}
+};
+
 // Invariants, under mutex_: for a key either values or waiters are queued, never both; once
 // aborted_ is not OK nothing is queued any more, and every call is answered with it. Callbacks run
 // without the lock.
-class LocalRendezvous final : public Rendezvous {
+class LocalRendezvous final : public StepRendezvous {
  public:
   Status Send(const std::string& key, Tensor value, bool is_dead) override;
   void ReceiveAsync(const std::string& key, Receive done) override;

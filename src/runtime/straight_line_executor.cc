@@ -27,6 +27,7 @@ class StraightLineExecutor final : public Executor {
       return ResourceExhausted("no memory for a step: its plan needs ", program_.arena_bytes,
                                " bytes");
     Status status = RunInstructions(args, *state);
+    if (args.rendezvous != nullptr) args.rendezvous->Flush();
     if (status.ok()) {
       fetches->resize(program_.fetches.size());
       for (size_t i = 0; i < program_.fetches.size(); ++i) Fetch(*state, i, &(*fetches)[i]);
@@ -68,6 +69,7 @@ class StraightLineExecutor final : public Executor {
         const Instruction& instruction = program_.instructions[i];
         if (args.cancellation->IsCancelled()) [[unlikely]]
           return args.cancellation->reason();
+        if (instruction.takes_long && args.rendezvous != nullptr) args.rendezvous->Flush();
         KernelContext context(services, state.frame(i));
         const int64_t start = args.trace == nullptr ? 0 : NowNanoseconds();
         Status status = instruction.kernel->Run(context);

@@ -24,6 +24,11 @@ Status ClusterTask::Send(const std::string& task, TaskMessage message) {
   return absl::OkStatus();
 }
 
+Status ClusterTask::SendAll(const std::string& task, std::vector<TaskMessage> messages) {
+  if (task != name_) return network_->SendAll(task, std::move(messages));
+  return TaskMessenger::SendAll(task, std::move(messages));
+}
+
 void ClusterTask::Handle(const std::string& from, TaskMessage message) {
   std::visit(Overloaded{
                  [&](RegisterProgram& m) { worker_.Register(from, std::move(m)); },

@@ -29,6 +29,7 @@ class ClusterTask final : private TaskMessenger {
 
  private:
   Status Send(const std::string& task, TaskMessage message) override;
+  Status SendAll(const std::string& task, std::vector<TaskMessage> messages) override;
 
   const std::string name_;
   TaskMessenger* const network_;

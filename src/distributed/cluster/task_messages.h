@@ -87,6 +87,11 @@ class TaskMessenger {
   // were sent. An error when the task is known to be out of reach; when that turns out later,
   // whoever owns the messenger is told that the task is lost.
   virtual Status Send(const std::string& task, TaskMessage message) = 0;
+  // Several, which travel together if that is possible.
+  virtual Status SendAll(const std::string& task, std::vector<TaskMessage> messages) {
+    for (TaskMessage& message : messages) CARILLON_RETURN_IF_ERROR(Send(task, std::move(message)));
+    return absl::OkStatus();
+  }
 };
 
 }  // namespace carillon

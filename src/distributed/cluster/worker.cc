@@ -23,6 +23,10 @@ constexpr size_t kEndedSteps = 4096;
 constexpr size_t kAwaitedSteps = 4096;
 constexpr std::chrono::minutes kAwaitStart{5};
 
+// Values of this size travel at once, smaller ones with others, up to so many.
+constexpr size_t kLargeBytes = 16 << 10;
+constexpr size_t kBatchValues = 500;
+
 // A key may carry the iterations of loops: "edge 3;5;0".
 std::string_view EdgeOf(std::string_view key) { return key.substr(0, key.find(';')); }
 
@@ -48,17 +52,33 @@ struct Worker::Program {
   std::map<std::string, std::string, std::less<>> destinations;
 };
 
-// Its rendezvous hands values of this task to each other, and the rest to the messenger.
-struct Worker::Step final : public Rendezvous {
+// Its rendezvous hands values of this task to each other, and the rest to the messenger, small ones
+// together.
+struct Worker::Step final : public StepRendezvous {
   Step(StepId step, TaskMessenger* messenger) : id(step), messenger(messenger) {}
 
   Status Send(const std::string& key, Tensor value, bool is_dead) override {
     const auto found = program->destinations.find(EdgeOf(key));
     if (found == program->destinations.end()) return here.Send(key, std::move(value), is_dead);
-    return messenger->Send(found->second, Deliver{id, key, std::move(value), is_dead});
+    const bool is_large = value.has_value() && value.num_bytes() >= kLargeBytes;
+    std::lock_guard lock(outbox_mutex);
+    std::vector<TaskMessage>& waiting = outbox[found->second];
+    waiting.push_back(Deliver{id, key, std::move(value), is_dead});
+    return is_large || waiting.size() >= kBatchValues ? SendOutbox() : absl::OkStatus();
   }
   void ReceiveAsync(const std::string& key, Receive done) override {
     here.ReceiveAsync(key, std::move(done));
+  }
+  void Flush() override {
+    std::lock_guard lock(outbox_mutex);
+    // Whoever is out of reach ends the step: the worker is told.
+    if (!outbox.empty()) SendOutbox().IgnoreError();
+  }
+  Status SendOutbox() {  // under outbox_mutex
+    Status status;
+    for (auto& [task, messages] : std::exchange(outbox, {}))
+      status.Update(messenger->SendAll(task, std::move(messages)));
+    return status;
   }
 
   const StepId id;
@@ -79,6 +99,9 @@ struct Worker::Step final : public Rendezvous {
   Status status;                   // the first error, under mutex
   std::vector<Deliver> delivered;  // not handed on yet, under mutex
   bool is_handing_on = false;      // somebody is at it, under mutex
+
+  std::mutex outbox_mutex;
+  std::map<std::string, std::vector<TaskMessage>> outbox;  // by task, under outbox_mutex
 };
 
 Worker::Worker(WorkerOptions options, TaskMessenger* messenger, BackgroundThreads* background)
@@ -342,6 +365,8 @@ void Worker::Receive(Deliver message) {
 void Worker::HandOn(const std::shared_ptr<Step>& step) {
   std::vector<Deliver> values;
   for (;;) {
+    // The step goes on, on this thread, when all that came is handed on.
+    WorkCollector next;
     {
       std::lock_guard lock(step->mutex);
       step->is_handing_on = !step->delivered.empty();
@@ -353,6 +378,7 @@ void Worker::HandOn(const std::shared_ptr<Step>& step) {
       step->here.Send(value.key, std::move(value.value), value.is_dead).IgnoreError();
     }
     values.clear();
+    next.Run();
   }
 }
 

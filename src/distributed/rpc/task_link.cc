@@ -1,6 +1,8 @@
 #include "distributed/rpc/task_link.h"
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -19,6 +21,7 @@ using std::chrono::milliseconds;
 // Small messages travel together up to here.
 constexpr size_t kBatchBytes = 256 << 10;
 constexpr size_t kBatchMessages = 1000;
+constexpr size_t kDirectBytes = 32 << 10;  // by UCX
 
 constexpr milliseconds kRetry{200};
 
@@ -29,20 +32,24 @@ Status ShuttingDown() { return absl::CancelledError("the task is shutting down")
 TaskLink::TaskLink(LinkServices services, std::string task, std::string address)
     : services_(services), task_(std::move(task)), address_(std::move(address)) {}
 
-void TaskLink::Send(TaskMessage message) {
+void TaskLink::Send(std::vector<TaskMessage> messages) {
   std::lock_guard lock(mutex_);
   if (stopping_) return;
-  if (direct_ != nullptr && queue_.empty()) return SendDirectly(message);
-  queue_.push_back(std::move(message));
+  if (direct_ != nullptr && queue_.empty()) return SendDirectly(messages);
+  std::ranges::move(messages, std::back_inserter(queue_));
   if (!writer_.joinable()) writer_ = std::thread([this] { Loop(); });
   changed_.notify_one();
 }
 
-void TaskLink::SendDirectly(const TaskMessage& message) {
-  MessagePieces frame;
-  AddTaskMessage(message, &frame);
-  *services_.bytes_sent += static_cast<int64_t>(frame.size());
-  direct_->Send(std::move(frame));
+void TaskLink::SendDirectly(std::span<const TaskMessage> messages) {
+  for (size_t i = 0; i < messages.size();) {
+    MessagePieces frame;
+    // A large tensor ends a frame: UCX takes it as it is.
+    while (i < messages.size() && frame.size() < kDirectBytes)
+      AddTaskMessage(messages[i++], &frame);
+    *services_.bytes_sent += static_cast<int64_t>(frame.size());
+    direct_->Send(std::move(frame));
+  }
 }
 
 bool TaskLink::Break() {
@@ -99,7 +106,7 @@ bool TaskLink::WriteSome() {
   {
     std::lock_guard lock(mutex_);
     if (direct_ != nullptr) {
-      for (; !queue_.empty(); queue_.pop_front()) SendDirectly(queue_.front());
+      for (; !queue_.empty(); queue_.pop_front()) SendDirectly({&queue_.front(), 1});
       return true;
     }
     while (!queue_.empty() && batch.size() < kBatchMessages && pieces.size() < kBatchBytes) {

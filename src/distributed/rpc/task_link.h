@@ -6,8 +6,10 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "distributed/rpc/task_calls.h"
 #include "distributed/rpc/task_network.h"
@@ -35,7 +37,8 @@ class TaskLink {
   TaskLink(LinkServices services, std::string task, std::string address);
   ~TaskLink() { Stop(); }
 
-  void Send(TaskMessage message);
+  // They travel together, as far as their size allows.
+  void Send(std::vector<TaskMessage> messages);
   // The task was lost on its way to us. False when there is no connection to it: nobody will tell.
   bool Break();
   void Stop();
@@ -43,7 +46,7 @@ class TaskLink {
  private:
   void Loop();
   bool WriteSome();
-  void SendDirectly(const TaskMessage& message);  // under mutex_
+  void SendDirectly(std::span<const TaskMessage> messages);  // under mutex_
   Status Connect();
   Status TryToConnect();
   // By UCX, or if that is not possible, over gRPC.

@@ -254,11 +254,17 @@ void TaskNetwork::AddTo(grpc::ServerBuilder* builder) {
 }
 
 Status TaskNetwork::Send(const std::string& task, TaskMessage message) {
+  std::vector<TaskMessage> one;
+  one.push_back(std::move(message));
+  return SendAll(task, std::move(one));
+}
+
+Status TaskNetwork::SendAll(const std::string& task, std::vector<TaskMessage> messages) {
   const auto link = state_->links.find(task);
   if (link == state_->links.end())
     return absl::NotFoundError(StrCat("there is no task '", task, "' in the cluster"));
-  CARILLON_RETURN_IF_ERROR(CheckSize(message));
-  link->second->Send(std::move(message));
+  for (const TaskMessage& message : messages) CARILLON_RETURN_IF_ERROR(CheckSize(message));
+  link->second->Send(std::move(messages));
   return absl::OkStatus();
 }
 

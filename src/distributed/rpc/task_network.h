@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "distributed/cluster/task_messages.h"
 #include "tensor/allocator.h"
@@ -63,6 +64,7 @@ class TaskNetwork final : public TaskMessenger {
 
   // NotFound for a task that is not in the cluster; Unimplemented for a tensor too large to travel.
   Status Send(const std::string& task, TaskMessage message) override;
+  Status SendAll(const std::string& task, std::vector<TaskMessage> messages) override;
 
   // Tells all other tasks that the work of this one is complete. Those that are not there are not
   // waited for, those that do not answer not for long.

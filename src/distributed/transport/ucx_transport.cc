@@ -110,6 +110,7 @@ class Ucx final : public UcxTransport {
   const OnFrame on_frame_;
   std::string address_;
 
+  std::atomic<int> waiting_{0};  // threads that want mutex_ to send
   std::mutex mutex_;
   ucp_context_h context_ = nullptr;
   ucp_worker_h worker_ = nullptr;
@@ -216,6 +217,8 @@ std::vector<std::unique_ptr<Ucx::Incoming>> Ucx::NextFrames() {
   std::vector<std::unique_ptr<Incoming>> complete;
   auto sleep_at = Clock::now() + kLookAgain;
   while (!stopping_) {
+    // The lock is not fair: who looks again and again would keep others from it.
+    while (waiting_ > 0) std::this_thread::yield();
     {
       std::lock_guard lock(mutex_);
       while (ucx_.worker_progress(worker_) != 0) {
