@@ -13,12 +13,20 @@
 
 namespace carillon {
 
+// What the messages between the tasks of a cluster go by.
+enum class Transport {
+  kAutomatic,  // UCX, where it finds shared memory or RDMA between two tasks; otherwise gRPC
+  kGrpc,
+  kUcx,  // UCX, by TCP, too, for which it listens on all interfaces; gRPC where it is not there
+};
+
 struct ServerOptions {
   // Who this task is.
   std::string job = "local";
   int task = 0;
   // All tasks that there are, this one among them; empty: it is alone.
   ClusterSpec cluster;
+  Transport transport = Transport::kAutomatic;
   // How long a task of the cluster that was never there is waited for.
   std::chrono::milliseconds connect_deadline{std::chrono::seconds(60)};
   // How long Join waits for the tasks that it serves to come back when all are done or lost; 0: for

@@ -125,7 +125,7 @@ class Owner {
 
 int RunServer(const std::vector<std::string>& arguments, Console& console) {
   ServerOptions options;
-  std::string cluster, session_config;
+  std::string transport = "auto", cluster, session_config;
   int64_t connect_seconds = 60, grace_seconds = 60;
   bool attached = false;
   int64_t memory_mb = -1, session_memory_mb = 0, idle_seconds = 24 * 3600;
@@ -136,6 +136,9 @@ int RunServer(const std::vector<std::string>& arguments, Console& console) {
   flags.Add("cluster", &cluster,
             "all tasks, as JOB|HOST:PORT;HOST:PORT,JOB|HOST:PORT or as JSON; the address of this "
             "task is where it listens. Empty: the task is alone");
+  flags.Add("transport", &transport, {"auto", "grpc", "ucx"},
+            "what messages to other tasks go by. auto: UCX where it finds shared memory or RDMA, "
+            "else gRPC; ucx: also UCX by TCP, which listens on all interfaces");
   flags.Add("connect_seconds", &connect_seconds,
             "how long another task is waited for before a step that needs it fails", {.min = 1});
   flags.Add("insecure", &options.insecure,
@@ -178,6 +181,9 @@ int RunServer(const std::vector<std::string>& arguments, Console& console) {
   if (!ParseFlags(flags, arguments, console)) return 0;
   options.cluster = ClusterSpec::FromFlag(cluster);
   options.default_session_config = FromHex("--session_config", session_config);
+  options.transport = transport == "grpc"  ? Transport::kGrpc
+                      : transport == "ucx" ? Transport::kUcx
+                                           : Transport::kAutomatic;
   options.connect_deadline = std::chrono::seconds(connect_seconds);
   options.grace = std::chrono::seconds(grace_seconds);
   options.memory_limit_bytes = memory_mb < 0 ? -1 : memory_mb * kMegabyte;

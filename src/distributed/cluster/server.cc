@@ -75,6 +75,7 @@ struct ClusterMember final : private TaskListener {
         network({.task = TaskName(options),
                  .addresses = TaskAddresses(options.cluster),
                  .allocator = device->allocator,
+                 .transport = options.transport,
                  .connect_deadline = options.connect_deadline},
                 this),
         task(TaskName(options),

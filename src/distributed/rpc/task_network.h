@@ -13,17 +13,11 @@
 #include <string>
 #include <vector>
 
+#include "carillon/server.h"
 #include "distributed/cluster/task_messages.h"
 #include "tensor/allocator.h"
 
 namespace carillon {
-
-// What messages may go by.
-enum class Transport {
-  kAutomatic,  // UCX, without TCP, or gRPC
-  kGrpc,
-  kUcx,  // UCX, with TCP, on all interfaces; or gRPC
-};
 
 struct TaskNetworkOptions {
   std::string task;                              // this one: "/job:ps/replica:0/task:0"

@@ -1,4 +1,4 @@
-// Tasks that talk over real gRPC, in one process.
+// Tasks that talk over real gRPC and UCX, in one process: the same tests for each transport.
 #include "distributed/rpc/task_network.h"
 
 #include <condition_variable>
@@ -20,11 +20,13 @@ const std::string kA = "/job:worker/replica:0/task:0", kB = "/job:ps/replica:0/t
 // One end, with what it has received and lost.
 class End final : public TaskListener {
  public:
-  End(const std::string& task, const std::map<std::string, std::string>& addresses,
+  End(Transport transport, const std::string& task,
+      const std::map<std::string, std::string>& addresses,
       std::chrono::milliseconds connect_deadline = std::chrono::seconds(30))
       : task_(task), address_(addresses.at(task)) {
     TaskNetworkOptions options{.task = task, .addresses = addresses};
     options.allocator = std::shared_ptr<Allocator>(HostAllocator(), [](Allocator*) {});
+    options.transport = transport;
     options.connect_deadline = connect_deadline;
     options.reconnect_deadline = std::chrono::milliseconds(300);
     network_ = std::make_unique<TaskNetwork>(options, this);
@@ -62,6 +64,10 @@ class End final : public TaskListener {
     if (!changed_.wait_for(lock, std::chrono::seconds(60), [&] { return find() != lost_.end(); }))
       return absl::OkStatus();
     return find()->second;
+  }
+  void ForgetLosses() {
+    std::lock_guard lock(mutex_);
+    lost_.clear();
   }
   bool WaitUntilDone(const std::string& task) {
     std::unique_lock lock(mutex_);
@@ -103,7 +109,7 @@ class End final : public TaskListener {
   std::unique_ptr<grpc::Server> server_;
 };
 
-class TaskNetworkTest : public testing::Test {
+class TaskNetworkTest : public testing::TestWithParam<Transport> {
  protected:
   const std::map<std::string, std::string> addresses_{{kA, StrCat("127.0.0.1:", FreePort())},
                                                       {kB, StrCat("127.0.0.1:", FreePort())}};
@@ -115,8 +121,8 @@ Tensor RandomTensor(std::mt19937* random, int64_t elements) {
   return tensor;
 }
 
-TEST_F(TaskNetworkTest, ThousandsOfMessagesOfAllSizesArriveInOrder) {
-  End a(kA, addresses_), b(kB, addresses_);
+TEST_P(TaskNetworkTest, ThousandsOfMessagesOfAllSizesArriveInOrder) {
+  End a(GetParam(), kA, addresses_), b(GetParam(), kB, addresses_);
   a.Serve();
   b.Serve();
   constexpr size_t kMessages = 3000;
@@ -147,8 +153,8 @@ TEST_F(TaskNetworkTest, ThousandsOfMessagesOfAllSizesArriveInOrder) {
   }
 }
 
-TEST_F(TaskNetworkTest, OneThatIsDoneSaysSo) {
-  End a(kA, addresses_), b(kB, addresses_);
+TEST_P(TaskNetworkTest, OneThatIsDoneSaysSo) {
+  End a(GetParam(), kA, addresses_), b(GetParam(), kB, addresses_);
   a.network().SayDone();  // nobody is there, and nobody is waited for
   a.Serve();
   b.Serve();
@@ -162,16 +168,16 @@ TEST_F(TaskNetworkTest, OneThatIsDoneSaysSo) {
   EXPECT_EQ(a.network().traffic().bytes_sent, b.network().traffic().bytes_received);
 }
 
-TEST_F(TaskNetworkTest, ATaskThatIsLateIsWaitedFor) {
-  End a(kA, addresses_), b(kB, addresses_);
+TEST_P(TaskNetworkTest, ATaskThatIsLateIsWaitedFor) {
+  End a(GetParam(), kA, addresses_), b(GetParam(), kB, addresses_);
   ASSERT_TRUE(a.network().Send(kB, EndSession{"early"}).ok());
   std::this_thread::sleep_for(std::chrono::milliseconds(300));  // let it try in vain
   b.Serve();
   EXPECT_EQ(std::get<EndSession>(b.Receive(1).at(0).second).session, "early");
 }
 
-TEST_F(TaskNetworkTest, ATaskThatIsMissingIsNamed) {
-  End a(kA, addresses_, std::chrono::milliseconds(500));
+TEST_P(TaskNetworkTest, ATaskThatIsMissingIsNamed) {
+  End a(GetParam(), kA, addresses_, std::chrono::milliseconds(500));
   ASSERT_TRUE(a.network().Send(kB, EndSession{"x"}).ok());
   const Status lost = a.WaitForLoss(kB);
   EXPECT_EQ(lost.code(), absl::StatusCode::kUnavailable);
@@ -179,11 +185,11 @@ TEST_F(TaskNetworkTest, ATaskThatIsMissingIsNamed) {
     EXPECT_NE(lost.message().find(part), std::string::npos) << lost;
 }
 
-TEST_F(TaskNetworkTest, ATaskThatDiesIsMissedByAllWhoTalkedToIt) {
-  End a(kA, addresses_);
+TEST_P(TaskNetworkTest, ATaskThatDiesIsMissedByAllWhoTalkedToIt) {
+  End a(GetParam(), kA, addresses_);
   a.Serve();
   {
-    End b(kB, addresses_);
+    End b(GetParam(), kB, addresses_);
     b.Serve();
     ASSERT_TRUE(a.network().Send(kB, EndSession{"x"}).ok());
     ASSERT_TRUE(b.network().Send(kA, EndSession{"y"}).ok());
@@ -192,38 +198,67 @@ TEST_F(TaskNetworkTest, ATaskThatDiesIsMissedByAllWhoTalkedToIt) {
   }
   EXPECT_EQ(a.WaitForLoss(kB).code(), absl::StatusCode::kUnavailable);
   // And it may come back.
-  End again(kB, addresses_);
+  End again(GetParam(), kB, addresses_);
   again.Serve();
   ASSERT_TRUE(a.network().Send(kB, EndSession{"again"}).ok());
   EXPECT_EQ(std::get<EndSession>(again.Receive(1).at(0).second).session, "again");
 }
 
-TEST_F(TaskNetworkTest, AnotherTaskUnderTheAddressIsNamed) {
+TEST_P(TaskNetworkTest, ATaskMayDieInTheMiddleOfMuch) {
+  std::mt19937 random(2);
+  const Tensor large = RandomTensor(&random, 4 << 20);
+  const Tensor small = RandomTensor(&random, 10);
+  End a(GetParam(), kA, addresses_);
+  a.Serve();
+  for (int round = 0; round < 5; ++round) {
+    {
+      End b(GetParam(), kB, addresses_);
+      b.Serve();
+      for (uint64_t i = 0; i < 20; ++i) {
+        ASSERT_TRUE(a.network().Send(kB, Deliver{i, "large", large, false}).ok());
+        ASSERT_TRUE(a.network().Send(kB, Deliver{i, "small", small, false}).ok());
+      }
+      b.Receive(1);
+    }
+    EXPECT_EQ(a.WaitForLoss(kB).code(), absl::StatusCode::kUnavailable);
+    a.ForgetLosses();
+  }
+}
+
+TEST_P(TaskNetworkTest, AnotherTaskUnderTheAddressIsNamed) {
   auto wrong = addresses_;
   const std::string kC = "/job:ps/replica:0/task:1";
   wrong[kC] = wrong.at(kB);
-  End a(kA, wrong, std::chrono::milliseconds(500)), b(kB, wrong);
+  End a(GetParam(), kA, wrong, std::chrono::milliseconds(500)), b(GetParam(), kB, wrong);
   b.Serve();
   ASSERT_TRUE(a.network().Send(kC, EndSession{"x"}).ok());
   const Status lost = a.WaitForLoss(kC);
   EXPECT_NE(lost.message().find(kB + " answers there"), std::string::npos) << lost;
 }
 
-TEST_F(TaskNetworkTest, StrangersAreRefused) {
+TEST_P(TaskNetworkTest, StrangersAreRefused) {
   auto without = addresses_;
   without.erase(kA);
-  End a(kA, addresses_, std::chrono::milliseconds(500)), b(kB, without);
+  End a(GetParam(), kA, addresses_, std::chrono::milliseconds(500)), b(GetParam(), kB, without);
   b.Serve();
   ASSERT_TRUE(a.network().Send(kB, EndSession{"x"}).ok());
   const Status lost = a.WaitForLoss(kB);
   EXPECT_NE(lost.message().find("is no task of the cluster"), std::string::npos) << lost;
 }
 
-TEST_F(TaskNetworkTest, UnknownTasksAreRefusedAtOnce) {
-  End a(kA, addresses_);
+TEST_P(TaskNetworkTest, UnknownTasksAreRefusedAtOnce) {
+  End a(GetParam(), kA, addresses_);
   EXPECT_EQ(a.network().Send("/job:moon/replica:0/task:0", EndSession{"x"}).code(),
             absl::StatusCode::kNotFound);
 }
+
+INSTANTIATE_TEST_SUITE_P(Over, TaskNetworkTest,
+                         testing::Values(Transport::kGrpc, Transport::kAutomatic, Transport::kUcx),
+                         [](const auto& info) {
+                           return info.param == Transport::kGrpc  ? "Grpc"
+                                  : info.param == Transport::kUcx ? "UcxWithTcp"
+                                                                  : "Automatic";
+                         });
 
 }  // namespace
 }  // namespace carillon

@@ -344,6 +344,9 @@ void Ucx::Close(ucp_ep_h endpoint) {
   const auto give_up = Clock::now() + kCloseTime;
   while (ucx_.request_check_status(closing) == UCS_INPROGRESS && Clock::now() < give_up) {
     ucx_.worker_progress(worker_);
+    lock.unlock();  // others go on meanwhile
+    std::this_thread::sleep_for(kLookAgain);
+    lock.lock();
   }
   ucx_.request_free(closing);
 }
