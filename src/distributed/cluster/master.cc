@@ -168,12 +168,14 @@ Status Master::Reset(const tensorflow::ResetRequest& request) {
 void Master::RunStep(std::shared_ptr<StepCall> call, BackgroundThreads* unless_quick) {
   StatusOr<std::shared_ptr<MasterSession>> session = Find(call->request.session_handle);
   if (!session.ok()) return call->done({.status = session.status()});
+  ++steps_;
   (*session)->RunStep(std::move(call), unless_quick);
 }
 
 void Master::RunCallable(std::shared_ptr<CallableCall> call, BackgroundThreads* unless_quick) {
   StatusOr<std::shared_ptr<MasterSession>> session = Find(call->request.session_handle);
   if (!session.ok()) return call->done(session.status(), {});
+  ++steps_;
   (*session)->RunCallable(std::move(call), unless_quick);
 }
 

@@ -2,6 +2,7 @@
 // transport.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <map>
 #include <memory>
@@ -62,6 +63,7 @@ class Master {
   std::shared_ptr<Allocator> AllocatorOf(const std::string& session_handle);
 
   size_t num_sessions() const;
+  int64_t num_steps() const { return steps_; }  // that clients have asked for
   const Device& device() const { return *device_; }
 
   // Closes every session. Nothing new is accepted.
@@ -76,6 +78,7 @@ class Master {
   const std::shared_ptr<Device> device_;
   MapResourceStore* const resources_;
   const uint64_t incarnation_;
+  std::atomic<int64_t> steps_{0};
 
   mutable std::mutex mutex_;
   std::map<std::string, std::shared_ptr<MasterSession>> sessions_;

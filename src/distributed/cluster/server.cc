@@ -4,6 +4,7 @@
 #include <exception>
 #include <map>
 #include <mutex>
+#include <thread>
 #include <unistd.h>
 
 #include "base/cores.h"
@@ -16,6 +17,7 @@
 #include "distributed/cluster/roster.h"
 #include "distributed/rpc/grpc_server.h"
 #include "distributed/rpc/task_network.h"
+#include "report/status_channel.h"
 
 namespace carillon {
 namespace {
@@ -106,6 +108,47 @@ struct ClusterMember final : private TaskListener {
   }
 };
 
+// Tells whoever has started the task, if that wants to know, once a second and at the end.
+class StatusReporter {
+ public:
+  StatusReporter(const Master* master, const ClusterMember* member)
+      : master_(*master), member_(member), channel_(StatusChannel::FromEnvironment()) {
+    if (channel_.is_open()) thread_ = std::thread([this] { Loop(); });
+  }
+  ~StatusReporter() {
+    {
+      std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    changed_.notify_one();
+    if (thread_.joinable()) thread_.join();
+  }
+
+ private:
+  void Loop() {
+    std::unique_lock lock(mutex_);
+    while (!changed_.wait_for(lock, std::chrono::seconds(1), [this] { return stopping_; })) Send();
+    Send();
+  }
+  void Send() const {
+    JsonObject news;
+    news.Add("server_steps", master_.num_steps());
+    if (member_ != nullptr) {
+      const TaskNetwork::Traffic traffic = member_->network.traffic();
+      news.Add("bytes_sent", traffic.bytes_sent).Add("bytes_received", traffic.bytes_received);
+    }
+    channel_.Send(news);
+  }
+
+  const Master& master_;
+  const ClusterMember* const member_;
+  const StatusChannel channel_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool stopping_ = false;  // under mutex_
+  std::thread thread_;
+};
+
 }  // namespace
 
 // Destroyed from the last member to the first: nothing is called any more once the port is closed.
@@ -123,6 +166,7 @@ struct Server::State {
                 .cluster = ClusterOf(options)},
                device, &resources),
         rpc(&master, member == nullptr ? nullptr : &member->network, AddressOf(options)),
+        status(&master, member.get()),
         target(StrCat("grpc://", rpc.address())),
         grace(options.grace) {}
 
@@ -140,6 +184,7 @@ struct Server::State {
   std::unique_ptr<ClusterMember> member;
   Master master;
   GrpcServer rpc;
+  StatusReporter status;
   const std::string target;
   const std::chrono::milliseconds grace;
   const int exceptions_before = std::uncaught_exceptions();
