@@ -16,8 +16,8 @@ packages:                ## install the Debian packages of tools/packages.txt th
 	@tools/install_packages
 	@mkdir -p build
 
-demo: build              ## train a small CNN on the embedded digits, in under a minute
-	@build/bin/mnist_cnn --demo
+demo: build              ## train a CNN on the embedded digits, on a cluster of one ps and two workers, in about a minute
+	@build/bin/carillon launch --ps 1 --workers 2 -- mnist_cnn_distributed --steps 800 --learning_rate 1e-3 --plot build/demo_loss.png
 
 test: build              ## run all tests
 	@ctest --preset default -j $(JOBS)

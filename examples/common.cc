@@ -78,8 +78,10 @@ double TestAccuracy(Session& session, const Evaluation& evaluation, const Datase
   return seen == 0 ? 0 : right / static_cast<double>(seen);
 }
 
-TrainingRun::TrainingRun(const RunFlags& flags)
-    : flags_(flags), progress_({.total_steps = flags.steps, .batch_size = flags.batch_size}) {
+TrainingRun::TrainingRun(const RunFlags& flags, int64_t at_most)
+    : flags_(flags),
+      at_most_(at_most > 0 ? at_most : flags.steps),
+      progress_({.total_steps = flags.steps, .batch_size = flags.batch_size}) {
   for (const auto& [flag, path] :
        {std::pair("plot", flags.plot), std::pair("trace", flags.trace)}) {
     const std::filesystem::path folder = std::filesystem::path(path).parent_path();
@@ -92,7 +94,7 @@ TrainingRun::TrainingRun(const RunFlags& flags)
 }
 
 bool TrainingRun::Continues() const {
-  return progress_.steps() < flags_.steps && !interrupt_.requested();
+  return progress_.steps() < at_most_ && !interrupt_.requested();
 }
 
 void TrainingRun::Step(float loss) {

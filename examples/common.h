@@ -51,7 +51,8 @@ double TestAccuracy(Session& session, const Evaluation& evaluation, const Datase
 class TrainingRun {
  public:
   // Throws Error when a file that the run shall write has no folder: better now than at its end.
-  explicit TrainingRun(const RunFlags& flags);
+  // `at_most`: when the steps of the flags are only what is expected, how many there may be.
+  explicit TrainingRun(const RunFlags& flags, int64_t at_most = 0);
 
   // False when all steps are done, or Ctrl-C was pressed.
   bool Continues() const;
@@ -86,6 +87,7 @@ class TrainingRun {
   double RecentLoss() const;  // the mean over the last steps
 
   RunFlags flags_;
+  int64_t at_most_;
   Interrupt interrupt_;
   Progress progress_;
   std::vector<double> losses_;

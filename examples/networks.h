@@ -19,20 +19,26 @@ inline nn::Layer Mlp(int64_t hidden = 100) {
   return nn::Sequential({nn::Flatten(), nn::Dense(hidden, relu), nn::Dense(10, linear)});
 }
 
-// Two convolutions of 5 x 5, each with pooling, and a large hidden layer with dropout.
-inline nn::Layer MnistCnn(double keep_prob = 0.5) {
+// Two convolutions of 5 x 5, each with pooling …
+inline nn::Layer MnistFeatures() {
   const nn::ConvOptions conv{.activation = Relu,
                              .kernel_initializer = init::TruncatedNormal(0.1f),
                              .bias_initializer = init::Constant(0.1)};
+  return nn::Sequential({nn::Conv2D(32, 5, conv), nn::MaxPool(2),    // 28 x 28 to 14 x 14
+                         nn::Conv2D(64, 5, conv), nn::MaxPool(2)});  // to 7 x 7
+}
+// … and a large hidden layer with dropout.
+inline nn::Layer MnistClassifier(double keep_prob = 0.5) {
   const nn::DenseOptions relu{.activation = Relu,
                               .kernel_initializer = init::TruncatedNormal(0.1f),
                               .bias_initializer = init::Constant(0.1)};
   const nn::DenseOptions linear{.kernel_initializer = init::TruncatedNormal(0.1f),
                                 .bias_initializer = init::Constant(0.1)};
-  return nn::Sequential({nn::Conv2D(32, 5, conv), nn::MaxPool(2),  // 28 x 28 to 14 x 14
-                         nn::Conv2D(64, 5, conv), nn::MaxPool(2),  // to 7 x 7
-                         nn::Flatten(), nn::Dense(1024, relu), nn::Dropout(keep_prob),
-                         nn::Dense(10, linear)});
+  return nn::Sequential(
+      {nn::Flatten(), nn::Dense(1024, relu), nn::Dropout(keep_prob), nn::Dense(10, linear)});
+}
+inline nn::Layer MnistCnn(double keep_prob = 0.5) {
+  return nn::Sequential({MnistFeatures(), MnistClassifier(keep_prob)});
 }
 
 // Two pairs of convolutions of 3 x 3, with pooling by four after each pair.

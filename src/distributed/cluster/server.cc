@@ -132,7 +132,7 @@ class StatusReporter {
   }
   void Send() const {
     JsonObject news;
-    news.Add("server_steps", master_.num_steps());
+    if (master_.num_steps() > 0) news.Add("server_steps", master_.num_steps());
     if (member_ != nullptr) {
       const TaskNetwork::Traffic traffic = member_->network.traffic();
       news.Add("bytes_sent", traffic.bytes_sent).Add("bytes_received", traffic.bytes_received);
