@@ -42,14 +42,22 @@ void AddReplicaFlags(Flags& flags, ReplicaFlags* replica) {
   flags.Add("worker_hosts", &replica->worker_hosts, "host:port of every worker");
   flags.Add("existing_servers", &replica->existing_servers,
             "servers run already on all hosts: only drive the one of this worker");
+  flags.Add("connect_seconds", &replica->connect_seconds,
+            "how long a task that is not there yet is waited for", {.min = 1});
+  flags.Add("grace_seconds", &replica->grace_seconds,
+            "how long a parameter server waits for workers that it has lost; 0: for ever",
+            {.min = 0});
 }
 
 Replica::Replica(const ReplicaFlags& flags)
     : config_(ConfigOf(flags)), existing_servers_(flags.existing_servers) {
   cluster().address(config_.job, config_.task);  // says which tasks there are
   if (!existing_servers_) {
-    server_.emplace(
-        ServerOptions{.job = config_.job, .task = config_.task, .cluster = config_.cluster});
+    server_.emplace(ServerOptions{.job = config_.job,
+                                  .task = config_.task,
+                                  .cluster = config_.cluster,
+                                  .connect_deadline = std::chrono::seconds(flags.connect_seconds),
+                                  .grace = std::chrono::seconds(flags.grace_seconds)});
   }
 }
 

@@ -22,6 +22,8 @@ struct ReplicaFlags {
   std::string job_name;
   int task_index = 0;
   bool existing_servers = false;
+  int64_t connect_seconds = 60;
+  int64_t grace_seconds = 60;
 };
 void AddReplicaFlags(Flags& flags, ReplicaFlags* replica);
 

@@ -142,7 +142,10 @@ grpc::Status TaskNetwork::State::Welcome(IncomingCall* call, ServerStream* strea
     std::lock_guard lock(mutex);
     if (stopping) return {grpc::StatusCode::UNAVAILABLE, "the task is shutting down"};
     incoming.insert(call);
-    if (ticket != 0) tickets[ticket] = {*from, call};
+    if (ticket != 0) {
+      tickets[ticket] = {*from, call};
+      ucx->Accept(ticket);
+    }
   }
   listener->OnHere(*from);
   call->context->AddInitialMetadata(kTaskKey, options.task);
@@ -207,8 +210,7 @@ void TaskNetwork::State::TakeFrame(uint64_t ticket, StatusOr<Frame> frame) {
   LogWarning("closed the connection of ", from, ": ", status.message());
   std::lock_guard lock(mutex);
   if (const auto found = tickets.find(ticket); found != tickets.end()) {
-    found->second.second->Cancel();
-    tickets.erase(found);
+    found->second.second->Cancel();  // which ends the heartbeats, and with them the ticket
   }
 }
 
@@ -235,7 +237,7 @@ grpc::Status TaskNetwork::State::AnswerHeartbeats(grpc::ServerContext* context,
   bool is_lost;
   {
     std::lock_guard lock(mutex);
-    tickets.erase(ticket);
+    if (tickets.erase(ticket) > 0) ucx->Forget(ticket);
     is_lost = --heartbeats[from] == 0 && !stopping;
   }
   const auto link = links.find(from);

@@ -5,7 +5,6 @@
 #include <condition_variable>
 #include <cstdlib>
 #include <cstring>
-#include <deque>
 #include <map>
 #include <mutex>
 #include <poll.h>
@@ -53,6 +52,11 @@ class Ucx final : public UcxTransport {
   Status Start(bool tcp);
   const std::string& address() const override { return address_; }
   StatusOr<std::unique_ptr<Channel>> Connect(const std::string& address, uint64_t ticket) override;
+  void Accept(uint64_t ticket) override {
+    std::lock_guard lock(mutex_);
+    incoming_[ticket];
+  }
+  void Forget(uint64_t ticket) override;
   void Stop() override;
 
  private:
@@ -61,9 +65,14 @@ class Ucx final : public UcxTransport {
   struct Outgoing {
     Ucx* transport;
     MessagePieces frame;
-    std::string header;  // the ticket, and the bytes before `content`
+    std::string header;  // a FrameHeader, and the bytes before `content`
     std::string flat;
     std::vector<ucp_dt_iov_t> pieces;
+  };
+  // What every frame begins with.
+  struct FrameHeader {
+    uint64_t ticket;
+    uint64_t number;  // of the frame among those of its channel
   };
   // A frame on its way in.
   struct Incoming {
@@ -83,7 +92,7 @@ class Ucx final : public UcxTransport {
   void Receive(WorkCollector* work);
   // The frames that are complete; waits for some. Empty after Stop.
   std::vector<std::unique_ptr<Incoming>> NextFrames();
-  void Send(ucp_ep_h endpoint, uint64_t ticket, MessagePieces frame);
+  void Send(ucp_ep_h endpoint, FrameHeader header, MessagePieces frame);
   void Close(ucp_ep_h endpoint);
   ucs_status_t Arrived(const void* header, size_t header_size, void* data, size_t size,
                        const ucp_am_recv_param_t* param);
@@ -114,9 +123,14 @@ class Ucx final : public UcxTransport {
   std::mutex mutex_;
   ucp_context_h context_ = nullptr;
   ucp_worker_h worker_ = nullptr;
-  // Of each ticket, in the order in which they were sent; a frame is handed over when it is
-  // complete and the first.
-  std::map<uint64_t, std::deque<std::unique_ptr<Incoming>>> incoming_;
+  // By ticket. UCX brings small frames sooner than large ones that were sent before them: a frame
+  // is handed over when it is complete and has the next number.
+  struct Order {
+    uint64_t next = 0;
+    std::map<uint64_t, std::unique_ptr<Incoming>> frames;
+  };
+  std::map<uint64_t, Order> incoming_;
+  std::vector<std::unique_ptr<Incoming>> abandoned_;
   std::atomic<bool> stopping_{false};
   int wake_up_ = -1;
 
@@ -132,12 +146,15 @@ class Ucx::Endpoint final : public UcxTransport::Channel {
   Endpoint(Ucx* transport, ucp_ep_h endpoint, uint64_t ticket)
       : transport_(*transport), endpoint_(endpoint), ticket_(ticket) {}
   ~Endpoint() override { transport_.Close(endpoint_); }
-  void Send(MessagePieces frame) override { transport_.Send(endpoint_, ticket_, std::move(frame)); }
+  void Send(MessagePieces frame) override {
+    transport_.Send(endpoint_, {ticket_, next_++}, std::move(frame));
+  }
 
  private:
   Ucx& transport_;
   const ucp_ep_h endpoint_;
   const uint64_t ticket_;
+  std::atomic<uint64_t> next_{0};
 };
 
 Status Ucx::Start(bool tcp) {
@@ -223,11 +240,15 @@ std::vector<std::unique_ptr<Ucx::Incoming>> Ucx::NextFrames() {
       std::lock_guard lock(mutex_);
       while (ucx_.worker_progress(worker_) != 0) {
       }
-      for (auto& [ticket, frames] : incoming_) {
-        for (; !frames.empty() && frames.front()->is_complete; frames.pop_front())
-          complete.push_back(std::move(frames.front()));
+      for (auto& [ticket, order] : incoming_) {
+        for (auto first = order.frames.begin();
+             first != order.frames.end() && first->first == order.next &&
+             first->second->is_complete;
+             first = order.frames.erase(first)) {
+          complete.push_back(std::move(first->second));
+          ++order.next;
+        }
       }
-      std::erase_if(incoming_, [](const auto& entry) { return entry.second.empty(); });
       if (!complete.empty()) break;
       if (Clock::now() < sleep_at || ucx_.worker_arm(worker_) != UCS_OK) continue;
     }
@@ -240,13 +261,17 @@ std::vector<std::unique_ptr<Ucx::Incoming>> Ucx::NextFrames() {
 
 ucs_status_t Ucx::Arrived(const void* header, size_t header_size, void* data, size_t size,
                           const ucp_am_recv_param_t* param) {
-  uint64_t ticket = 0;
-  if (header_size < sizeof(ticket)) return UCS_OK;  // not one of ours
-  std::memcpy(&ticket, header, sizeof(ticket));
-  Incoming* incoming =
-      incoming_[ticket].emplace_back(std::make_unique<Incoming>(Incoming{this, ticket})).get();
+  FrameHeader given;
+  if (header_size < sizeof(given)) return UCS_OK;  // not one of ours
+  std::memcpy(&given, header, sizeof(given));
+  const auto order = incoming_.find(given.ticket);
+  if (order == incoming_.end() || given.number < order->second.next) return UCS_OK;
+  std::unique_ptr<Incoming>& place = order->second.frames[given.number];
+  if (place != nullptr) return UCS_OK;  // twice: not one of ours either
+  place = std::make_unique<Incoming>(Incoming{this, given.ticket});
+  Incoming* incoming = place.get();
   std::string& bytes = incoming->frame.bytes;
-  bytes.assign(static_cast<const char*>(header) + sizeof(ticket), header_size - sizeof(ticket));
+  bytes.assign(static_cast<const char*>(header) + sizeof(given), header_size - sizeof(given));
   const bool is_here = (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) == 0;
   if (bytes.empty() && is_here) {
     bytes.assign(static_cast<const char*>(data), size);
@@ -291,11 +316,11 @@ StatusOr<std::unique_ptr<UcxTransport::Channel>> Ucx::Connect(const std::string&
   return std::make_unique<Endpoint>(this, endpoint, ticket);
 }
 
-void Ucx::Send(ucp_ep_h endpoint, uint64_t ticket, MessagePieces frame) {
+void Ucx::Send(ucp_ep_h endpoint, FrameHeader given, MessagePieces frame) {
   auto outgoing = std::make_unique<Outgoing>(Outgoing{this, std::move(frame)});
   const auto& pieces = outgoing->frame.pieces();
   std::string& header = outgoing->header;
-  header.assign(reinterpret_cast<const char*>(&ticket), sizeof(ticket));
+  header.assign(reinterpret_cast<const char*>(&given), sizeof(given));
   ucp_request_param_t request{};
   request.op_attr_mask =
       UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_DATATYPE;
@@ -349,6 +374,18 @@ void Ucx::Close(ucp_ep_h endpoint) {
     lock.lock();
   }
   ucx_.request_free(closing);
+}
+
+void Ucx::Forget(uint64_t ticket) {
+  std::lock_guard lock(mutex_);
+  const auto order = incoming_.find(ticket);
+  if (order == incoming_.end()) return;
+  // What UCX is still receiving needs its memory until then.
+  for (auto& [number, incoming] : order->second.frames) {
+    if (!incoming->is_complete) abandoned_.push_back(std::move(incoming));
+  }
+  incoming_.erase(order);
+  std::erase_if(abandoned_, [](const auto& incoming) { return incoming->is_complete; });
 }
 
 void Ucx::Stop() {

@@ -42,7 +42,8 @@ class UcxTransport {
   class Channel {
    public:
     virtual ~Channel() = default;
-    // Takes the frame and returns at once. That the other end is gone is for others to find out.
+    // One at a time. Takes the frame and returns at once. That the other end is gone is for others
+    // to find out.
     virtual void Send(MessagePieces frame) = 0;
   };
 
@@ -52,6 +53,9 @@ class UcxTransport {
 
   // What another task needs to know to send to this one, besides a ticket.
   virtual const std::string& address() const = 0;
+  // Frames with this ticket are taken from now on; until it is forgotten.
+  virtual void Accept(uint64_t ticket) = 0;
+  virtual void Forget(uint64_t ticket) = 0;
   // Unavailable when there is no way there. Channels must be gone before Stop.
   virtual StatusOr<std::unique_ptr<Channel>> Connect(const std::string& address,
                                                      uint64_t ticket) = 0;

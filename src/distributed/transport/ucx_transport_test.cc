@@ -44,11 +44,13 @@ class Receiver {
 
 TEST(UcxTransport, FramesOfAllSizesArriveInOrder) {
   Receiver a, b;
+  b.transport().Accept(17);
   auto channel = a.transport().Connect(b.transport().address(), 17);
   ASSERT_TRUE(channel.ok()) << channel.status();
   std::mt19937 random(1);
   std::vector<std::string> sent;
-  for (const size_t size : {1u, 100u, 5000u, 70'000u, 3u, 5'000'000u, 0u, 300'000u, 8u}) {
+  for (const size_t size :
+       {1u, 100u, 5000u, 70'000u, 3u, 5'000'000u, 0u, 300'000u, 8u, 20'000u, 2u}) {
     Tensor tensor(DType::kUint8, Shape{static_cast<int64_t>(size)});
     for (uint8_t& byte : tensor.mutable_values<uint8_t>()) byte = static_cast<uint8_t>(random());
     MessagePieces frame;
@@ -64,6 +66,21 @@ TEST(UcxTransport, FramesOfAllSizesArriveInOrder) {
     EXPECT_EQ(received[i].first, 17u);
     EXPECT_TRUE(received[i].second == sent[i]) << i;  // too long to print
   }
+}
+
+TEST(UcxTransport, FramesWithoutATicketAreDropped) {
+  Receiver a, b;
+  auto stranger = a.transport().Connect(b.transport().address(), 1);
+  auto known = a.transport().Connect(b.transport().address(), 2);
+  ASSERT_TRUE(stranger.ok() && known.ok());
+  b.transport().Accept(2);
+  MessagePieces frame;
+  frame.AddInt(1, 5);
+  (*stranger)->Send(frame);
+  (*known)->Send(frame);
+  const auto received = b.Receive(1);
+  ASSERT_EQ(received.size(), 1u);
+  EXPECT_EQ(received[0].first, 2u);
 }
 
 TEST(UcxTransport, AnAddressThatIsNoneIsAnError) {
