@@ -115,7 +115,7 @@ TaskNetwork::State::State(TaskNetworkOptions given, TaskListener* listener)
       service(std::make_unique<Service>(this)),
       watchdog(options.silence) {
   if (options.credentials->has_tls()) {
-    LogInfo("messages to other tasks go by gRPC, encrypted");
+    LogInfo("messages to other tasks go by gRPC, encrypted; not by UCX, which does not encrypt");
   } else if (options.transport != Transport::kGrpc) {
     auto made = UcxTransport::Make(
         {.tcp = options.transport == Transport::kUcx, .allocator = options.allocator},
