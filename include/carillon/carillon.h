@@ -36,6 +36,7 @@
 #include "carillon/optimizer.h"
 #include "carillon/report.h"
 #include "carillon/schedules.h"
+#include "carillon/security.h"
 #include "carillon/server.h"
 #include "carillon/session.h"
 #include "carillon/shape.h"

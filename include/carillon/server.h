@@ -10,6 +10,7 @@
 #include <string>
 
 #include "carillon/cluster.h"
+#include "carillon/security.h"
 
 namespace carillon {
 
@@ -35,9 +36,13 @@ struct ServerOptions {
   // Where clients, and the other tasks, find it. In a cluster its own entry says so.
   std::string bind = "127.0.0.1";  // the address to listen on
   int port = 0;                    // 0: any free one
-  // Tasks of a cluster do not ask each other who they are yet: off this machine only when this says
-  // that everybody who reaches the address may run steps.
+  // Who may come. With neither token nor TLS an address that other machines reach is refused,
+  // unless `insecure` says that everybody who reaches it may run steps.
+  Security security;
   bool insecure = false;
+  // With a token or TLS: clients on this machine, whoever started them, run steps without either,
+  // as TensorFlow's client does. Other tasks do not get in this way.
+  bool allow_plain_clients = false;
   // What clients may take.
   int threads = 0;                  // that a kernel may use; 0: $CARILLON_THREADS, or all cores
   int64_t memory_limit_bytes = -1;  // all tensors together; -1: three quarters of the memory of
@@ -56,7 +61,8 @@ struct ServerOptions {
 class Server {
  public:
   // Throws Error(InvalidArgument) for options that make no sense, Error(Unavailable) when the
-  // address cannot be had.
+  // address cannot be had, Error(FailedPrecondition) for one that must not be used without
+  // security.
   explicit Server(const ServerOptions& options = {});
   // Finishes; stops without saying that the task is done when an exception is on its way.
   ~Server();

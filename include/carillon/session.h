@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "carillon/graph.h"
+#include "carillon/security.h"
 #include "carillon/tensor.h"
 
 namespace carillon {
@@ -20,6 +21,7 @@ struct SessionOptions {
   bool allow_soft_placement = false;  // ops that name a device which is not there run on the CPU
   int64_t memory_limit_bytes = 0;  // most memory that tensors of this session may take; 0: no limit
   std::chrono::milliseconds connect_timeout{10'000};  // of sessions on a server
+  Security security;                                  // likewise, over the network
   // Performance.
   int threads = 0;      // that a kernel may use; 0: all cores
   bool measure = true;  // time candidate algorithms when a signature is first run, keep the fastest
@@ -105,7 +107,7 @@ class Session {
   // Steps run on the server at `target`, "grpc://host:port": one of ours, or one of TensorFlow's.
   // Its variables and other resources are shared with the server's other sessions. Connects with
   // the first step, and throws Error(Unavailable) there when nobody answers within
-  // options.connect_timeout.
+  // options.connect_timeout, Error(Unauthenticated) when the server does not let it in.
   Session(const std::string& target, Graph& graph, const SessionOptions& options = {});
   // The same on a server of this process, without the network in between. The session must not
   // outlive it.

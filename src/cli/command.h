@@ -44,6 +44,7 @@ int RunOneOf(std::span<const Command> commands, std::string_view program,
 bool ParseFlags(Flags& flags, const std::vector<std::string>& arguments, Console& console);
 
 // The commands.
+int RunCerts(const std::vector<std::string>& arguments, Console& console);
 int RunData(const std::vector<std::string>& arguments, Console& console);
 int RunLaunch(const std::vector<std::string>& arguments, Console& console);
 int RunServer(const std::vector<std::string>& arguments, Console& console);

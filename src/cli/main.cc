@@ -10,6 +10,7 @@ namespace {
 using carillon::Command;
 
 constexpr Command kCommands[] = {
+    {"certs", "makes tokens and certificates for the tasks of a cluster", carillon::RunCerts},
     {"data", "lists, checks, previews and exports data sets", carillon::RunData},
     {"launch", "starts a cluster on this machine, around any program", carillon::RunLaunch},
     {"server", "runs steps for TensorFlow's clients and ours", carillon::RunServer},

@@ -141,8 +141,6 @@ int RunServer(const std::vector<std::string>& arguments, Console& console) {
             "else gRPC; ucx: also UCX by TCP, which listens on all interfaces");
   flags.Add("connect_seconds", &connect_seconds,
             "how long another task is waited for before a step that needs it fails", {.min = 1});
-  flags.Add("insecure", &options.insecure,
-            "in a cluster, listen on addresses that other machines reach");
   flags.Add("grace_seconds", &grace_seconds,
             "when the tasks that a ps serves are done or lost, how long it waits for the lost ones "
             "before it ends. 0: for ever",
@@ -151,9 +149,31 @@ int RunServer(const std::vector<std::string>& arguments, Console& console) {
             "the server belongs to the program that started it: the line 'done' on its standard "
             "input says that the task's work is complete, 'join' that it only serves others and "
             "ends with the job, the end of the input that the program is gone");
-  flags.Add("bind", &options.bind,
-            "the address to listen on; whoever reaches it can run steps here");
+  flags.Add(
+      "bind", &options.bind,
+      "the address to listen on, unless a cluster says so; one that other machines reach needs "
+      "a token or TLS");
   flags.Add("port", &options.port, "the port; 0 takes any free one", {.min = 0, .max = 65535});
+  flags.Group("Who may come");
+  flags.Add(
+      "token_file", &options.security.token_file,
+      "a file with a secret, as carillon certs --token makes it; all tasks and clients of the "
+      "job show it. Empty: $CARILLON_TOKEN_FILE");
+  flags.Add("tls_dir", &options.security.tls_dir,
+            "a folder as carillon certs makes it, with the certificates of this task and of the "
+            "authority: all connections are encrypted, and both ends show who they are. Empty: "
+            "$CARILLON_TLS_DIR");
+  flags.Add("tls_ca", &options.security.tls_ca,
+            "the authority's certificate, instead of the folder's ca.pem");
+  flags.Add("tls_cert", &options.security.tls_cert,
+            "the task's certificate, instead of the folder's JOB-TASK.pem");
+  flags.Add("tls_key", &options.security.tls_key, "its key, instead of the folder's JOB-TASK.key");
+  flags.Add("allow_plain_clients", &options.allow_plain_clients,
+            "with a token or TLS, clients on this machine run steps without: TensorFlow's client "
+            "has neither");
+  flags.Add("insecure", &options.insecure,
+            "without a token and TLS, listen even on an address that other machines reach: "
+            "everybody there can run steps");
   flags.Group("Limits");
   flags.Add("threads", &options.threads,
             "threads that a kernel may use; 0: as $CARILLON_THREADS says, or all cores",

@@ -1,9 +1,11 @@
 #include "carillon/server.h"
 
+#include <arpa/inet.h>
 #include <condition_variable>
 #include <exception>
 #include <map>
 #include <mutex>
+#include <netinet/in.h>
 #include <thread>
 #include <unistd.h>
 
@@ -12,6 +14,7 @@
 #include "base/strings.h"
 #include "base/throw.h"
 #include "distributed/cluster/cluster_task.h"
+#include "distributed/cluster/credentials.h"
 #include "distributed/cluster/local_master_client.h"
 #include "distributed/cluster/master.h"
 #include "distributed/cluster/roster.h"
@@ -37,21 +40,56 @@ std::string TaskName(const ServerOptions& options) {
   return TaskName(options.job, options.task);
 }
 
-GrpcServerOptions AddressOf(const ServerOptions& options) {
-  if (options.cluster.empty()) return {.bind = options.bind, .port = options.port};
-  // As ClusterSpec has checked: host:port, a host of IPv6 in brackets.
-  const std::string& address = options.cluster.address(options.job, options.task);
-  const size_t colon = address.rfind(':');
-  std::string host = address.substr(0, colon);
-  if (host.starts_with('[')) host = host.substr(1, host.size() - 2);
-  if (!options.insecure && host != "localhost" && host != "::1" && !host.starts_with("127.")) {
-    Throw(FailedPrecondition("task ", options.task, " of job '", options.job, "' would listen on ",
-                             address,
+std::shared_ptr<const Credentials> CredentialsOf(const ServerOptions& options) {
+  return std::make_shared<Credentials>(ValueOrThrow(
+      LoadCredentials(options.security, {.name = CertificateOwner(options.job, options.task),
+                                         .must_be_named = !options.cluster.empty()})));
+}
+
+// Whether only this machine reaches the host. A name that begins like an address is none.
+bool IsLoopback(const std::string& host) {
+  in_addr address{};
+  if (inet_pton(AF_INET, host.c_str(), &address) == 1)
+    return ntohl(address.s_addr) >> 24 == IN_LOOPBACKNET;
+  return host == "localhost" || host == "::1";
+}
+
+// Who reaches the address from elsewhere has to be told from the job's own.
+void CheckExposure(const std::string& host, const std::string& task, const Credentials& credentials,
+                   bool insecure) {
+  if (IsLoopback(host) || credentials.has_tls()) return;
+  if (credentials.has_token()) {
+    LogWarning(
+        "nothing is encrypted: whoever reads the network between the machines reads all "
+        "tensors and the token too; carillon certs makes certificates for TLS");
+  } else if (!insecure) {
+    Throw(FailedPrecondition(task, " would listen on ", host,
                              ", where others than this machine reach it, and there is nothing to "
-                             "tell them from the cluster's own tasks: say --insecure if that is "
-                             "what you want, or use addresses of 127.0.0.1"));
+                             "tell them from the job's own tasks and clients: give it a token "
+                             "(--token_file) or certificates (--tls_dir), use an address of "
+                             "127.0.0.1, or say --insecure if everybody may run steps here"));
   }
-  return {.bind = host, .port = std::stoi(address.substr(colon + 1))};
+}
+
+GrpcServerOptions RpcOptions(const ServerOptions& options,
+                             std::shared_ptr<const Credentials> credentials) {
+  std::string host = options.bind;
+  int port = options.port;
+  if (!options.cluster.empty()) {
+    // As ClusterSpec has checked: host:port.
+    const std::string& address = options.cluster.address(options.job, options.task);
+    const size_t colon = address.rfind(':');
+    host = address.substr(0, colon);
+    port = std::stoi(address.substr(colon + 1));
+  }
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  CheckExposure(host, TaskName(options), *credentials, options.insecure);
+  // Before a port, an address of IPv6 stands in brackets.
+  const bool is_v6 = host.find(':') != std::string::npos;
+  return {.bind = is_v6 ? StrCat("[", host, "]") : host,
+          .port = port,
+          .credentials = std::move(credentials),
+          .plain_clients = options.allow_plain_clients};
 }
 
 tensorflow::ConfigProto SessionConfig(const ServerOptions& options) {
@@ -71,13 +109,14 @@ std::map<std::string, std::string> TaskAddresses(const ClusterSpec& cluster) {
 
 // This task among the others.
 struct ClusterMember final : private TaskListener {
-  ClusterMember(const ServerOptions& options, const std::shared_ptr<Device>& device,
-                MapResourceStore* resources)
+  ClusterMember(const ServerOptions& options, const std::shared_ptr<const Credentials>& credentials,
+                const std::shared_ptr<Device>& device, MapResourceStore* resources)
       : roster(TaskName(options), TaskAddresses(options.cluster)),
         network({.task = TaskName(options),
                  .addresses = TaskAddresses(options.cluster),
                  .allocator = device->allocator,
                  .transport = options.transport,
+                 .credentials = credentials,
                  .connect_deadline = options.connect_deadline},
                 this),
         task(TaskName(options),
@@ -154,10 +193,11 @@ class StatusReporter {
 // Destroyed from the last member to the first: nothing is called any more once the port is closed.
 struct Server::State {
   explicit State(const ServerOptions& options)
-      : device(MakeCpuDevice(TaskName(options), {.limit_bytes = MemoryLimit(options)})),
+      : credentials(CredentialsOf(options)),
+        device(MakeCpuDevice(TaskName(options), {.limit_bytes = MemoryLimit(options)})),
         member(options.cluster.empty()
                    ? nullptr
-                   : std::make_unique<ClusterMember>(options, device, &resources)),
+                   : std::make_unique<ClusterMember>(options, credentials, device, &resources)),
         master({.session_memory_bytes = options.session_memory_limit_bytes,
                 .session_nodes = options.session_node_limit,
                 .session_idle_limit = options.session_idle_limit,
@@ -165,7 +205,8 @@ struct Server::State {
                 .session_config = SessionConfig(options),
                 .cluster = ClusterOf(options)},
                device, &resources),
-        rpc(&master, member == nullptr ? nullptr : &member->network, AddressOf(options)),
+        rpc(&master, member == nullptr ? nullptr : &member->network,
+            RpcOptions(options, credentials)),
         status(&master, member.get()),
         target(StrCat("grpc://", rpc.address())),
         grace(options.grace) {}
@@ -179,6 +220,7 @@ struct Server::State {
     return cluster;
   }
 
+  const std::shared_ptr<const Credentials> credentials;
   std::shared_ptr<Device> device;
   MapResourceStore resources;
   std::unique_ptr<ClusterMember> member;

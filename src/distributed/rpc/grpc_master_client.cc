@@ -10,6 +10,8 @@
 #include "base/strings.h"
 #include "base/throw.h"
 #include "distributed/cluster/client_session.h"
+#include "distributed/cluster/credentials.h"
+#include "distributed/rpc/admission.h"
 #include "distributed/rpc/conversions.h"
 #include "distributed/rpc/grpc_setup.h"
 #include "proto/master.grpc.pb.h"
@@ -20,48 +22,64 @@ namespace {
 constexpr std::string_view kScheme = "grpc://";
 constexpr const char* kRunStep = "/tensorflow.MasterService/RunStep";
 
-std::shared_ptr<grpc::Channel> ChannelTo(const std::string& address) {
+std::shared_ptr<grpc::Channel> ChannelTo(const std::string& address,
+                                         const Credentials& credentials) {
   SetUpGrpc();
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(-1);
   arguments.SetMaxSendMessageSize(-1);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+  return grpc::CreateCustomChannel(address, ToChannelCredentials(credentials), arguments);
 }
 
 class GrpcMasterClient final : public MasterClient {
  public:
-  explicit GrpcMasterClient(std::string address)
+  GrpcMasterClient(std::string address, Credentials credentials)
       : address_(std::move(address)),
-        channel_(ChannelTo(address_)),
+        credentials_(std::move(credentials)),
+        channel_(ChannelTo(address_, credentials_)),
         master_(tensorflow::MasterService::NewStub(channel_)),
         raw_(channel_) {}
 
   Status Connect(std::chrono::milliseconds timeout) override {
-    if (channel_->WaitForConnected(std::chrono::system_clock::now() + timeout))
-      return absl::OkStatus();
+    const auto deadline = std::chrono::system_clock::now() + timeout;
+    Status last;
+    for (;;) {
+      const grpc_connectivity_state state = channel_->GetState(/*try_to_connect=*/true);
+      if (state == GRPC_CHANNEL_READY) return absl::OkStatus();
+      if (state == GRPC_CHANNEL_TRANSIENT_FAILURE) {
+        last = WhyNotConnected(deadline);
+        if (IsRefusal(last)) return last;
+      }
+      if (!channel_->WaitForStateChange(state, deadline)) break;
+    }
     return absl::UnavailableError(StrCat("no server answers at ", address_, "; waited for ",
                                          std::chrono::duration<double>(timeout).count(),
-                                         " s. Is it running, and is the address right?"));
+                                         " s. Is it running, and is the address right?",
+                                         last.ok() ? "" : " ", std::string(last.message())));
   }
   Status CreateSession(const tensorflow::CreateSessionRequest& request,
                        tensorflow::CreateSessionResponse* response) override {
     grpc::ClientContext context;
+    Sign(credentials_, &context);
     return Named(master_->CreateSession(&context, request, response));
   }
   Status ExtendSession(const tensorflow::ExtendSessionRequest& request,
                        tensorflow::ExtendSessionResponse* response) override {
     grpc::ClientContext context;
+    Sign(credentials_, &context);
     return Named(master_->ExtendSession(&context, request, response));
   }
   Status PartialRunSetup(const tensorflow::PartialRunSetupRequest& request,
                          tensorflow::PartialRunSetupResponse* response) override {
     grpc::ClientContext context;
+    Sign(credentials_, &context);
     return Named(master_->PartialRunSetup(&context, request, response));
   }
   void CloseSession(const tensorflow::CloseSessionRequest& request,
                     std::chrono::milliseconds timeout) override {
     grpc::ClientContext context;
+    Sign(credentials_, &context);
     context.set_deadline(std::chrono::system_clock::now() + timeout);
     tensorflow::CloseSessionResponse response;
     // A server that is gone has closed the session too.
@@ -71,6 +89,7 @@ class GrpcMasterClient final : public MasterClient {
   Status RunStep(StepRequest request, StepReply* reply) override {
     request.store_errors_in_response_body = true;
     grpc::ClientContext context;
+    Sign(credentials_, &context);
     if (request.options.timeout_in_ms() > 0) {
       // The server ends the step; who does not answer at all is given up a little later.
       constexpr std::chrono::seconds kGrace{5};
@@ -104,12 +123,25 @@ class GrpcMasterClient final : public MasterClient {
  private:
   // What gRPC says of a call, with the server's address where the transport failed.
   Status Named(const grpc::Status& status) const {
+    if (status.ok()) return absl::OkStatus();
+    if (status.error_code() == grpc::StatusCode::UNAUTHENTICATED)
+      return absl::UnauthenticatedError(
+          StrCat("the server at ", address_, " refuses: ", status.error_message()));
     if (status.error_code() != grpc::StatusCode::UNAVAILABLE) return FromGrpcStatus(status);
-    return absl::UnavailableError(
-        StrCat("the server at ", address_, " cannot be reached: ", status.error_message()));
+    return WithAdvice(absl::UnavailableError(
+        StrCat("the server at ", address_, " cannot be reached: ", status.error_message())));
+  }
+
+  // A channel does not say why it fails, but a call does, at once.
+  Status WhyNotConnected(std::chrono::system_clock::time_point deadline) {
+    grpc::ClientContext context;
+    context.set_deadline(deadline);
+    tensorflow::ListDevicesResponse response;
+    return Named(master_->ListDevices(&context, {}, &response));
   }
 
   const std::string address_;
+  const Credentials credentials_;
   const std::shared_ptr<grpc::Channel> channel_;
   const std::unique_ptr<tensorflow::MasterService::Stub> master_;
   grpc::GenericStub raw_;
@@ -123,8 +155,11 @@ Session::Session(const std::string& target, Graph& graph, const SessionOptions& 
     Throw(InvalidArgument("'", target, "' is no target of a session: it should look like ", kScheme,
                           "host:port"));
   }
+  Credentials credentials = ValueOrThrow(
+      LoadCredentials(options.security, {.name = kClientOwner, .must_be_named = false}));
   state_->backend = MakeClientSession(
-      std::make_unique<GrpcMasterClient>(target.substr(kScheme.size())), graph.nodes(), options);
+      std::make_unique<GrpcMasterClient>(target.substr(kScheme.size()), std::move(credentials)),
+      graph.nodes(), options);
 }
 
 }  // namespace carillon

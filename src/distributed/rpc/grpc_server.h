@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "distributed/cluster/credentials.h"
 #include "distributed/cluster/master.h"
 #include "distributed/rpc/task_network.h"
 
@@ -15,6 +16,9 @@ struct GrpcServerOptions {
   int port = 0;  // 0: any free one
   // How long a connection may say nothing before it is closed.
   std::chrono::milliseconds handshake_timeout{20'000};
+  // What callers have to show; with plain_clients not those of this machine who run steps.
+  std::shared_ptr<const Credentials> credentials = std::make_shared<Credentials>();
+  bool plain_clients = false;
 };
 
 class GrpcServer {

@@ -80,6 +80,7 @@ class CallCount {
 
 struct Context {
   Master* master;
+  Admission* admission;
   BackgroundThreads* threads;
   RawService service;
   std::unique_ptr<grpc::ServerCompletionQueue> queue;
@@ -135,6 +136,8 @@ class Call {
     }
     context_.calls.Begin();
     Another().release()->Await();
+    if (const grpc::Status refused = context_.admission->AdmitClient(grpc_); !refused.ok())
+      return Answer(FromGrpcStatus(refused));
     Serve();
   }
   void Sent(bool) { OneEventLess(); }
@@ -307,9 +310,10 @@ struct MasterServer::State {
   std::thread thread;
 };
 
-MasterServer::MasterServer(Master* master, BackgroundThreads* threads)
+MasterServer::MasterServer(Master* master, Admission* admission, BackgroundThreads* threads)
     : state_(std::make_unique<State>()) {
   state_->context.master = master;
+  state_->context.admission = admission;
   state_->context.threads = threads;
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/background.h"
 #include "distributed/cluster/master.h"
+#include "distributed/rpc/admission.h"
 
 namespace carillon {
 
@@ -15,8 +16,8 @@ namespace carillon {
 // background threads; a step that waits holds none.
 class MasterServer {
  public:
-  // Both must outlive the server.
-  MasterServer(Master* master, BackgroundThreads* threads);
+  // All must outlive the server.
+  MasterServer(Master* master, Admission* admission, BackgroundThreads* threads);
   ~MasterServer();  // stopped, if it was started
   MasterServer(const MasterServer&) = delete;
   MasterServer& operator=(const MasterServer&) = delete;

@@ -1,6 +1,7 @@
 #include "distributed/rpc/task_calls.h"
 
 #include "base/strings.h"
+#include "distributed/rpc/admission.h"
 
 namespace carillon {
 
@@ -10,13 +11,15 @@ std::string MetadataOf(const std::multimap<grpc::string_ref, grpc::string_ref>& 
   return found == metadata.end() ? "" : std::string(found->second.data(), found->second.size());
 }
 
-std::shared_ptr<grpc::Channel> OpenTaskChannel(const std::string& address) {
+std::shared_ptr<grpc::Channel> OpenTaskChannel(const std::string& task, const std::string& address,
+                                               const Credentials& credentials) {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(-1);
   arguments.SetMaxSendMessageSize(-1);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+  if (credentials.has_tls()) arguments.SetSslTargetNameOverride(IdentityOfTask(task));
+  return grpc::CreateCustomChannel(address, ToChannelCredentials(credentials), arguments);
 }
 
 void TaskCall::CheckFor(std::chrono::milliseconds silence) {

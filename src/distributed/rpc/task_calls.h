@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "base/status.h"
+#include "distributed/cluster/credentials.h"
 
 namespace carillon {
 
@@ -34,8 +35,10 @@ inline constexpr const char* kUcxKey = "carillon-ucx-bin";
 std::string MetadataOf(const std::multimap<grpc::string_ref, grpc::string_ref>& metadata,
                        const char* key);
 
-// A connection of its own, not one that gRPC still knows to be bad. No proxy is asked.
-std::shared_ptr<grpc::Channel> OpenTaskChannel(const std::string& address);
+// A connection of its own, not one that gRPC still knows to be bad. No proxy is asked. With TLS the
+// other end has to show the certificate of `task`, whatever its host is called.
+std::shared_ptr<grpc::Channel> OpenTaskChannel(const std::string& task, const std::string& address,
+                                               const Credentials& credentials);
 
 // One call, and when something was last heard in it.
 class TaskCall {

@@ -9,6 +9,7 @@
 #include "base/logging.h"
 #include "base/strings.h"
 #include "distributed/cluster/task_wire.h"
+#include "distributed/rpc/admission.h"
 #include "distributed/rpc/conversions.h"
 
 namespace carillon {
@@ -125,6 +126,10 @@ Status TaskLink::Connect() {
       was_there_ ? services_.options.reconnect_deadline : services_.options.connect_deadline;
   for (;;) {
     const Status status = TryToConnect();
+    if (IsRefusal(status)) {
+      return Status(status.code(), StrCat(task_, " at ", address_, " is there, but not for us: ",
+                                          std::string(WithAdvice(status).message())));
+    }
     if (status.ok() || Clock::now() + kRetry >= begin + patience) {
       if (status.ok()) return status;
       return absl::UnavailableError(
@@ -138,7 +143,7 @@ Status TaskLink::Connect() {
 }
 
 Status TaskLink::TryToConnect() {
-  const auto channel = OpenTaskChannel(address_);
+  const auto channel = OpenTaskChannel(task_, address_, *services_.options.credentials);
   auto heartbeats = Open(channel.get(), kHeartbeatsMethod);
   {
     std::lock_guard lock(mutex_);
@@ -200,6 +205,7 @@ void TaskLink::OpenWay(grpc::Channel* channel) {
 std::unique_ptr<OutgoingCall> TaskLink::Open(grpc::Channel* channel, const char* method) const {
   auto call = std::make_unique<OutgoingCall>();
   call->context.AddMetadata(kTaskKey, services_.options.task);
+  Sign(*services_.options.credentials, &call->context);
   if (services_.ucx != nullptr) call->context.AddMetadata(kUcxKey, "wanted");
   // What generated code does, for messages that are bytes.
   call->stream.reset(grpc::internal::ClientReaderWriterFactory<ByteBuffer, ByteBuffer>::Create(

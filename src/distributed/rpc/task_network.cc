@@ -12,6 +12,7 @@
 #include "base/random_id.h"
 #include "base/strings.h"
 #include "distributed/cluster/task_wire.h"
+#include "distributed/rpc/admission.h"
 #include "distributed/rpc/conversions.h"
 #include "distributed/rpc/task_calls.h"
 #include "distributed/rpc/task_link.h"
@@ -48,8 +49,8 @@ struct TaskNetwork::State {
   grpc::Status TakeMessages(grpc::ServerContext* context, ServerStream* stream);
   grpc::Status AnswerHeartbeats(grpc::ServerContext* context, ServerStream* stream);
   grpc::Status TakeDone(grpc::ServerContext* context);
-  // Who calls; refuses callers that are no tasks of the cluster.
-  grpc::Status Identify(grpc::ServerContext* context, std::string* from) const;
+  // Who calls; refuses callers that are no tasks of the cluster, or cannot show it.
+  grpc::Status Identify(grpc::ServerContext* context, std::string* from);
   // Answers a caller's hello; with a ticket that it may send by UCX with, if it wants one.
   grpc::Status Welcome(IncomingCall* call, ServerStream* stream, uint64_t ticket,
                        std::string* from);
@@ -59,6 +60,8 @@ struct TaskNetwork::State {
 
   const TaskNetworkOptions options;
   TaskListener* const listener;
+  Admission admission;
+  LogThrottle strangers;
   std::atomic<int64_t> bytes_sent{0}, bytes_received{0};
   class Service;
   std::unique_ptr<Service> service;
@@ -108,9 +111,12 @@ class TaskNetwork::State::Service final : public grpc::Service {
 TaskNetwork::State::State(TaskNetworkOptions given, TaskListener* listener)
     : options(std::move(given)),
       listener(listener),
+      admission(options.credentials, false),
       service(std::make_unique<Service>(this)),
       watchdog(options.silence) {
-  if (options.transport != Transport::kGrpc) {
+  if (options.credentials->has_tls()) {
+    LogInfo("messages to other tasks go by gRPC, encrypted; not by UCX, which does not encrypt");
+  } else if (options.transport != Transport::kGrpc) {
     auto made = UcxTransport::Make(
         {.tcp = options.transport == Transport::kUcx, .allocator = options.allocator},
         [this](uint64_t ticket, StatusOr<Frame> frame) { TakeFrame(ticket, std::move(frame)); });
@@ -126,11 +132,12 @@ TaskNetwork::State::State(TaskNetworkOptions given, TaskListener* listener)
   }
 }
 
-grpc::Status TaskNetwork::State::Identify(grpc::ServerContext* context, std::string* from) const {
+grpc::Status TaskNetwork::State::Identify(grpc::ServerContext* context, std::string* from) {
   *from = MetadataOf(context->client_metadata(), kTaskKey);
+  if (const grpc::Status status = admission.AdmitTask(*context, *from); !status.ok()) return status;
   if (options.addresses.contains(*from)) return grpc::Status::OK;
-  LogWarning("refused ", context->peer(), ": it calls itself '", *from,
-             "', which is no task of this cluster");
+  strangers.Warn("refused ", context->peer(), ": it calls itself '", *from,
+                 "', which is no task of this cluster");
   return {grpc::StatusCode::PERMISSION_DENIED,
           StrCat("'", *from, "' is no task of the cluster of ", options.task)};
 }
@@ -284,7 +291,8 @@ void TaskNetwork::SayDone() {
   for (const auto& [task, address] : state_->options.addresses) {
     if (task == state_->options.task) continue;
     Call& call = *calls.emplace_back(std::make_unique<Call>());
-    call.channel = OpenTaskChannel(address);
+    call.channel = OpenTaskChannel(task, address, *state_->options.credentials);
+    Sign(*state_->options.credentials, &call.context);
     call.context.AddMetadata(kTaskKey, state_->options.task);
     call.context.set_deadline(std::chrono::system_clock::now() + kSayDone);
     grpc::GenericStub(call.channel)

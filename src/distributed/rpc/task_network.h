@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "carillon/server.h"
+#include "distributed/cluster/credentials.h"
 #include "distributed/cluster/task_messages.h"
 #include "tensor/allocator.h"
 
@@ -23,7 +24,9 @@ struct TaskNetworkOptions {
   std::string task;                              // this one: "/job:ps/replica:0/task:0"
   std::map<std::string, std::string> addresses;  // host:port of every task
   std::shared_ptr<Allocator> allocator;          // where tensors that arrive go
-  Transport transport = Transport::kAutomatic;
+  Transport transport = Transport::kAutomatic;   // with TLS kGrpc: UCX does not encrypt
+  // What this task shows and asks of the others.
+  std::shared_ptr<const Credentials> credentials = std::make_shared<Credentials>();
   // How long a task that was never there is waited for, and one that was.
   std::chrono::milliseconds connect_deadline{std::chrono::seconds(60)};
   std::chrono::milliseconds reconnect_deadline{std::chrono::seconds(3)};

@@ -77,9 +77,10 @@ def free_addresses(count):
 
 
 class Cluster:
-    """One `carillon server` for each task. `spec` is what tf.train.ClusterSpec takes."""
+    """One `carillon server` for each task. `spec` is what tf.train.ClusterSpec takes; `flags` are further ones, by job."""
 
-    def __init__(self, program, **tasks):
+    def __init__(self, program, flags=None, **tasks):
+        self._flags = flags or {}
         self.spec = {job: free_addresses(count) for job, count in tasks.items()}
         self._program = program
         self._processes = {}
@@ -89,7 +90,7 @@ class Cluster:
 
     def start(self, job, task):
         text = ",".join(f"{name}|{';'.join(addresses)}" for name, addresses in self.spec.items())
-        command = [self._program, "server", "--cluster", text, "--job", job, "--task", str(task)]
+        command = [self._program, "server", "--cluster", text, "--job", job, "--task", str(task), *self._flags.get(job, [])]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         if "ready at" not in process.stdout.readline():
             raise RuntimeError(f"task {task} of job {job} did not start")

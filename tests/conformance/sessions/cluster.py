@@ -1,6 +1,7 @@
 """Clusters of our servers, driven by TensorFlow's own client: parameter servers, workers, and what becomes of them."""
 
 import signal
+import subprocess
 import threading
 import time
 
@@ -209,4 +210,21 @@ def a_monitored_session_of_two_workers(scene):
     assert len(steps) == 2 and max(step for step, _ in steps) >= 100, steps
     assert all(loss < 1e-2 for _, loss in steps), steps
     assert tf1.train.latest_checkpoint(scene.path("model")), "the chief has saved nothing"
+    cluster.stop()
+
+
+@scenario
+def a_client_without_a_token_is_let_in_where_that_is_allowed(scene):
+    token = scene.path("token")
+    subprocess.run([scene.tool, "certs", "--token", token, "--force"], check=True, stdout=subprocess.DEVNULL)
+    flags = ["--token_file", token]
+    cluster = scene.cluster(ps=1, worker=1, flags={"ps": flags, "worker": [*flags, "--allow_plain_clients"]})
+    graph, v, more, init = counter(cluster)
+    with tf1.Session(cluster.target("worker", 0), graph=graph) as session:
+        session.run(init)
+        session.run(more)
+        assert session.run(v) == 1
+    with tf1.Session(cluster.target("ps", 0), graph=graph) as session:
+        error, _ = error_of(lambda: session.run(v))
+        assert isinstance(error, tf.errors.UnauthenticatedError) and "no token" in error.message, error
     cluster.stop()
