@@ -1,5 +1,7 @@
 #include "distributed/rpc/task_calls.h"
 
+#include <cstring>
+
 #include "base/strings.h"
 #include "distributed/rpc/admission.h"
 
@@ -9,6 +11,22 @@ std::string MetadataOf(const std::multimap<grpc::string_ref, grpc::string_ref>& 
                        const char* key) {
   const auto found = metadata.find(key);
   return found == metadata.end() ? "" : std::string(found->second.data(), found->second.size());
+}
+
+std::string WriteUcxOffer(const UcxOffer& offer) {
+  std::string bytes(sizeof(offer.ticket), '\0');
+  std::memcpy(bytes.data(), &offer.ticket, sizeof(offer.ticket));
+  bytes.push_back(offer.can_read ? 1 : 0);
+  return bytes + offer.address;
+}
+
+UcxOffer ReadUcxOffer(const std::string& bytes) {
+  UcxOffer offer;
+  if (bytes.size() <= sizeof(offer.ticket) + 1) return offer;
+  std::memcpy(&offer.ticket, bytes.data(), sizeof(offer.ticket));
+  offer.can_read = bytes[sizeof(offer.ticket)] != 0;
+  offer.address = bytes.substr(sizeof(offer.ticket) + 1);
+  return offer;
 }
 
 std::shared_ptr<grpc::Channel> OpenTaskChannel(const std::string& task, const std::string& address,

@@ -28,8 +28,18 @@ inline constexpr const char* kDoneMethod = "/carillon.Tasks/Done";
 
 // Metadata: who calls and, in the answer, who was called.
 inline constexpr const char* kTaskKey = "carillon-task";
-// Of heartbeats: the caller could use UCX; in the answer, a ticket of 8 bytes and the address.
+// Of heartbeats: the caller could use UCX, and this is the proof of its memory; in the answer, a
+// UcxOffer.
 inline constexpr const char* kUcxKey = "carillon-ucx-bin";
+
+// How a task can be reached by UCX, and whether it can read the memory of who asked.
+struct UcxOffer {
+  uint64_t ticket = 0;  // 0: it cannot
+  bool can_read = false;
+  std::string address;
+};
+std::string WriteUcxOffer(const UcxOffer& offer);
+UcxOffer ReadUcxOffer(const std::string& bytes);
 
 // The value of a key; empty when there is none.
 std::string MetadataOf(const std::multimap<grpc::string_ref, grpc::string_ref>& metadata,

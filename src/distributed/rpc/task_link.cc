@@ -1,7 +1,6 @@
 #include "distributed/rpc/task_link.h"
 
 #include <algorithm>
-#include <cstring>
 #include <iterator>
 #include <utility>
 #include <vector>
@@ -25,6 +24,7 @@ constexpr size_t kBatchMessages = 1000;
 constexpr size_t kDirectBytes = 32 << 10;  // by UCX
 
 constexpr milliseconds kRetry{200};
+constexpr milliseconds kLookAgain{50};
 
 Status ShuttingDown() { return absl::CancelledError("the task is shutting down"); }
 
@@ -144,6 +144,7 @@ Status TaskLink::Connect() {
 
 Status TaskLink::TryToConnect() {
   const auto channel = OpenTaskChannel(task_, address_, *services_.options.credentials);
+  CARILLON_RETURN_IF_ERROR(WaitForConnection(channel.get()));
   auto heartbeats = Open(channel.get(), kHeartbeatsMethod);
   {
     std::lock_guard lock(mutex_);
@@ -176,14 +177,27 @@ Status TaskLink::TryToConnect() {
   return status;
 }
 
+Status TaskLink::WaitForConnection(grpc::Channel* channel) {
+  const auto give_up = Clock::now() + services_.watchdog->silence();
+  while (!channel->WaitForConnected(std::chrono::system_clock::now() + kLookAgain)) {
+    {
+      std::lock_guard lock(mutex_);
+      if (stopping_) return ShuttingDown();
+    }
+    // A call says why.
+    if (channel->GetState(false) == GRPC_CHANNEL_TRANSIENT_FAILURE) break;
+    if (Clock::now() > give_up) return absl::UnavailableError("it does not answer");
+  }
+  return absl::OkStatus();
+}
+
 void TaskLink::OpenWay(grpc::Channel* channel) {
   std::unique_ptr<UcxTransport::Channel> direct;
-  const std::string offer = MetadataOf(heartbeats_->context.GetServerInitialMetadata(), kUcxKey);
-  uint64_t ticket = 0;
+  const UcxOffer offer =
+      ReadUcxOffer(MetadataOf(heartbeats_->context.GetServerInitialMetadata(), kUcxKey));
   std::string why_not = services_.ucx == nullptr ? "" : "the task does not use UCX";
-  if (services_.ucx != nullptr && offer.size() > sizeof(ticket)) {
-    std::memcpy(&ticket, offer.data(), sizeof(ticket));
-    auto connected = services_.ucx->Connect(offer.substr(sizeof(ticket)), ticket);
+  if (services_.ucx != nullptr && offer.ticket != 0) {
+    auto connected = services_.ucx->Connect(offer.address, offer.ticket, offer.can_read);
     if (connected.ok()) {
       direct = *std::move(connected);
       why_not.clear();
@@ -206,7 +220,7 @@ std::unique_ptr<OutgoingCall> TaskLink::Open(grpc::Channel* channel, const char*
   auto call = std::make_unique<OutgoingCall>();
   call->context.AddMetadata(kTaskKey, services_.options.task);
   Sign(*services_.options.credentials, &call->context);
-  if (services_.ucx != nullptr) call->context.AddMetadata(kUcxKey, "wanted");
+  if (services_.ucx != nullptr) call->context.AddMetadata(kUcxKey, services_.ucx->proof());
   // What generated code does, for messages that are bytes.
   call->stream.reset(grpc::internal::ClientReaderWriterFactory<ByteBuffer, ByteBuffer>::Create(
       channel, grpc::internal::RpcMethod(method, grpc::internal::RpcMethod::BIDI_STREAMING),

@@ -49,6 +49,8 @@ class TaskLink {
   void SendDirectly(std::span<const TaskMessage> messages);  // under mutex_
   Status Connect();
   Status TryToConnect();
+  // So that no call has to: gRPC's would wait for a machine that does not answer much longer.
+  Status WaitForConnection(grpc::Channel* channel);
   // By UCX, or if that is not possible, over gRPC.
   void OpenWay(grpc::Channel* channel);
   std::unique_ptr<OutgoingCall> Open(grpc::Channel* channel, const char* method) const;

@@ -145,21 +145,20 @@ grpc::Status TaskNetwork::State::Identify(grpc::ServerContext* context, std::str
 grpc::Status TaskNetwork::State::Welcome(IncomingCall* call, ServerStream* stream, uint64_t ticket,
                                          std::string* from) {
   if (const grpc::Status status = Identify(call->context, from); !status.ok()) return status;
+  bool can_read = false;
   {
     std::lock_guard lock(mutex);
     if (stopping) return {grpc::StatusCode::UNAVAILABLE, "the task is shutting down"};
     incoming.insert(call);
     if (ticket != 0) {
       tickets[ticket] = {*from, call};
-      ucx->Accept(ticket);
+      can_read = ucx->Accept(ticket, MetadataOf(call->context->client_metadata(), kUcxKey));
     }
   }
   listener->OnHere(*from);
   call->context->AddInitialMetadata(kTaskKey, options.task);
   if (ticket != 0) {
-    std::string offer(sizeof(ticket), '\0');
-    std::memcpy(offer.data(), &ticket, sizeof(ticket));
-    call->context->AddInitialMetadata(kUcxKey, offer + ucx->address());
+    call->context->AddInitialMetadata(kUcxKey, WriteUcxOffer({ticket, can_read, ucx->address()}));
   }
   stream->SendInitialMetadata();
   return grpc::Status::OK;

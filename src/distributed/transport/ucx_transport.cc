@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <poll.h>
@@ -14,6 +15,7 @@
 
 #include "base/background.h"
 #include "base/strings.h"
+#include "distributed/transport/process_memory.h"
 #include "distributed/transport/ucx_library.h"
 
 namespace carillon {
@@ -21,7 +23,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr unsigned kFrameId = 1;
+constexpr unsigned kFrameId = 1, kHasReadId = 2;
+// From here on a tensor is read by who receives it.
+constexpr size_t kLeastReadBytes = 32 << 10;
 // What is sent along with the ticket, at most; all transports of UCX take more.
 constexpr size_t kMostHeaderBytes = 1024;
 // Up to here a frame is sent from one piece of memory.
@@ -33,9 +37,10 @@ constexpr size_t kMostThreads = 8;
 // How long a connection that is closed may take to let go of what it was sending.
 constexpr std::chrono::seconds kCloseTime{2};
 
-// Memory shared by the processes of a machine, and RDMA; TCP listens to anybody.
-constexpr const char* kWithoutTcp = "posix,sysv,cma,knem,xpmem,ib,cuda,rocm";
-constexpr const char* kWithTcp = "posix,sysv,cma,knem,xpmem,ib,cuda,rocm,tcp";
+// Memory shared by the processes of a machine, and RDMA; TCP listens to anybody. Not cma, which
+// reads the memory of the other process: when that has died UCX ends this one, too.
+constexpr const char* kWithoutTcp = "posix,sysv,ib,cuda,rocm";
+constexpr const char* kWithTcp = "posix,sysv,ib,cuda,rocm,tcp";
 
 // Invariant: all calls of UCX happen under mutex_, those that it makes to us (OnArrival,
 // OnReceived, OnSent) included, since it makes them from within ours.
@@ -51,11 +56,15 @@ class Ucx final : public UcxTransport {
 
   Status Start(bool tcp);
   const std::string& address() const override { return address_; }
-  StatusOr<std::unique_ptr<Channel>> Connect(const std::string& address, uint64_t ticket) override;
-  void Accept(uint64_t ticket) override {
+  std::string proof() const override { return proof_.ToBytes(); }
+  bool Accept(uint64_t ticket, const std::string& proof) override {
+    const int64_t process = ReadableProcess(proof);
     std::lock_guard lock(mutex_);
-    incoming_[ticket];
+    incoming_[ticket].process = process;
+    return process != 0;
   }
+  StatusOr<std::unique_ptr<Channel>> Connect(const std::string& address, uint64_t ticket,
+                                             bool can_read) override;
   void Forget(uint64_t ticket) override;
   void Stop() override;
 
@@ -72,7 +81,10 @@ class Ucx final : public UcxTransport {
   // What every frame begins with.
   struct FrameHeader {
     uint64_t ticket;
-    uint64_t number;  // of the frame among those of its channel
+    uint64_t number;       // of the frame among those of its channel
+    uint64_t address = 0;  // of the content in the sender's memory; 0: it is in the frame
+    uint64_t size = 0;     // of the content there
+    uint64_t lease = 0;    // where the ticket can be read as long as the content is there
   };
   // A frame on its way in.
   struct Incoming {
@@ -81,6 +93,10 @@ class Ucx final : public UcxTransport {
     Frame frame;
     Status status;
     bool is_complete = false;
+    // Content that is still to be read: whose, where, how much; and to whom to say that it was.
+    int64_t process = 0;
+    FrameHeader header{};
+    ucp_ep_h sender = nullptr;
   };
 
   Status Check(ucs_status_t status, const char* what) const {
@@ -93,13 +109,23 @@ class Ucx final : public UcxTransport {
   // The frames that are complete; waits for some. Empty after Stop.
   std::vector<std::unique_ptr<Incoming>> NextFrames();
   void Send(ucp_ep_h endpoint, FrameHeader header, MessagePieces frame);
-  void Close(ucp_ep_h endpoint);
+  void Close(ucp_ep_h endpoint, uint64_t ticket);
+  // Reads the content of a frame from its sender's memory, and says so.
+  void ReadContent(Incoming* incoming);
   ucs_status_t Arrived(const void* header, size_t header_size, void* data, size_t size,
                        const ucp_am_recv_param_t* param);
 
   static ucs_status_t OnArrival(void* self, const void* header, size_t header_size, void* data,
                                 size_t size, const ucp_am_recv_param_t* param) {
     return static_cast<Ucx*>(self)->Arrived(header, header_size, data, size, param);
+  }
+  static ucs_status_t OnHasRead(void* self, const void* header, size_t header_size, void*, size_t,
+                                const ucp_am_recv_param_t*) {
+    FrameHeader given;
+    if (header_size != sizeof(given)) return UCS_OK;
+    std::memcpy(&given, header, sizeof(given));
+    static_cast<Ucx*>(self)->lent_.erase({given.ticket, given.number});
+    return UCS_OK;
   }
   static void OnReceived(void* request, ucs_status_t status, size_t, void* incoming_frame) {
     auto* incoming = static_cast<Incoming*>(incoming_frame);
@@ -117,6 +143,7 @@ class Ucx final : public UcxTransport {
   const UcxLibrary ucx_;
   const std::shared_ptr<Allocator> allocator_;
   const OnFrame on_frame_;
+  const MemoryProof proof_;
   std::string address_;
 
   std::atomic<int> waiting_{0};  // threads that want mutex_ to send
@@ -126,11 +153,17 @@ class Ucx final : public UcxTransport {
   // By ticket. UCX brings small frames sooner than large ones that were sent before them: a frame
   // is handed over when it is complete and has the next number.
   struct Order {
+    int64_t process = 0;  // who sends, when its memory can be read
     uint64_t next = 0;
     std::map<uint64_t, std::unique_ptr<Incoming>> frames;
   };
   std::map<uint64_t, Order> incoming_;
   std::vector<std::unique_ptr<Incoming>> abandoned_;
+  // What others are reading: by ticket and number of the frame. Each channel has a lease, which
+  // holds its ticket until it is closed and stays where it is: who was frozen meanwhile sees by it
+  // that what it has read was something else already.
+  std::map<std::pair<uint64_t, uint64_t>, MessagePieces> lent_;
+  std::deque<std::atomic<uint64_t>> leases_;
   std::atomic<bool> stopping_{false};
   int wake_up_ = -1;
 
@@ -143,17 +176,29 @@ class Ucx final : public UcxTransport {
 
 class Ucx::Endpoint final : public UcxTransport::Channel {
  public:
-  Endpoint(Ucx* transport, ucp_ep_h endpoint, uint64_t ticket)
-      : transport_(*transport), endpoint_(endpoint), ticket_(ticket) {}
-  ~Endpoint() override { transport_.Close(endpoint_); }
+  Endpoint(Ucx* transport, ucp_ep_h endpoint, uint64_t ticket, std::atomic<uint64_t>* lease)
+      : transport_(*transport), endpoint_(endpoint), ticket_(ticket), lease_(lease) {}
+  ~Endpoint() override {
+    if (lease_ != nullptr) *lease_ = 0;
+    transport_.Close(endpoint_, ticket_);
+  }
   void Send(MessagePieces frame) override {
-    transport_.Send(endpoint_, {ticket_, next_++}, std::move(frame));
+    FrameHeader header{ticket_, next_++};
+    const auto& pieces = frame.pieces();
+    if (lease_ != nullptr && pieces.size() == 2 && pieces[1].tensor.has_value() &&
+        pieces[0].bytes.size() <= kMostHeaderBytes && pieces[1].view().size() >= kLeastReadBytes) {
+      header.address = reinterpret_cast<uintptr_t>(pieces[1].view().data());
+      header.size = pieces[1].view().size();
+      header.lease = reinterpret_cast<uintptr_t>(lease_);
+    }
+    transport_.Send(endpoint_, header, std::move(frame));
   }
 
  private:
   Ucx& transport_;
   const ucp_ep_h endpoint_;
   const uint64_t ticket_;
+  std::atomic<uint64_t>* const lease_;  // null: the other end cannot read memory of this process
   std::atomic<uint64_t> next_{0};
 };
 
@@ -177,11 +222,13 @@ Status Ucx::Start(bool tcp) {
   ucp_am_handler_param_t handler{};
   handler.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_FLAGS |
                        UCP_AM_HANDLER_PARAM_FIELD_CB | UCP_AM_HANDLER_PARAM_FIELD_ARG;
-  handler.id = kFrameId;
   handler.flags = UCP_AM_FLAG_WHOLE_MSG;
-  handler.cb = &OnArrival;
   handler.arg = this;
-  CARILLON_RETURN_IF_ERROR(Check(ucx_.set_am_recv_handler(worker_, &handler), "its handler"));
+  for (const auto& [id, callback] : {std::pair{kFrameId, &OnArrival}, {kHasReadId, &OnHasRead}}) {
+    handler.id = id;
+    handler.cb = callback;
+    CARILLON_RETURN_IF_ERROR(Check(ucx_.set_am_recv_handler(worker_, &handler), "its handlers"));
+  }
   CARILLON_RETURN_IF_ERROR(Check(ucx_.worker_get_efd(worker_, &wake_up_), "its events"));
   ucp_address_t* address = nullptr;
   size_t size = 0;
@@ -221,6 +268,7 @@ void Ucx::Loop() {
 void Ucx::Receive(WorkCollector* work) {
   while (!stopping_ && work->empty()) {
     for (const auto& incoming : NextFrames()) {
+      if (incoming->status.ok() && incoming->header.address != 0) ReadContent(incoming.get());
       if (incoming->status.ok()) {
         on_frame_(incoming->ticket, std::move(incoming->frame));
       } else {
@@ -259,6 +307,33 @@ std::vector<std::unique_ptr<Ucx::Incoming>> Ucx::NextFrames() {
   return complete;
 }
 
+void Ucx::ReadContent(Incoming* incoming) {
+  const FrameHeader& header = incoming->header;
+  Tensor& content = incoming->frame.content;
+  content = Tensor::TryAllocate(DType::kUint8, Shape{static_cast<int64_t>(header.size)},
+                                allocator_.get());
+  if (content.has_value()) {
+    incoming->status = ReadProcessMemory(incoming->process, header.address,
+                                         content.mutable_raw_data(), header.size);
+    uint64_t ticket = 0;
+    incoming->status.Update(
+        ReadProcessMemory(incoming->process, header.lease, &ticket, sizeof(ticket)));
+    if (incoming->status.ok() && ticket != header.ticket)
+      incoming->status = absl::UnavailableError("the sender has given up on the message");
+  } else {
+    incoming->status = ResourceExhausted("no memory for a message of ", header.size, " bytes");
+  }
+  ucp_request_param_t request{};
+  request.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK;
+  request.cb.send = [](void*, ucs_status_t, void*) {};
+  ++waiting_;
+  std::lock_guard lock(mutex_);
+  --waiting_;
+  const ucs_status_ptr_t sent =
+      ucx_.am_send(incoming->sender, kHasReadId, &header, sizeof(header), nullptr, 0, &request);
+  if (UCS_PTR_IS_PTR(sent)) ucx_.request_free(sent);
+}
+
 ucs_status_t Ucx::Arrived(const void* header, size_t header_size, void* data, size_t size,
                           const ucp_am_recv_param_t* param) {
   FrameHeader given;
@@ -273,6 +348,16 @@ ucs_status_t Ucx::Arrived(const void* header, size_t header_size, void* data, si
   std::string& bytes = incoming->frame.bytes;
   bytes.assign(static_cast<const char*>(header) + sizeof(given), header_size - sizeof(given));
   const bool is_here = (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) == 0;
+  if (given.address != 0) {
+    const bool can_answer = (param->recv_attr & UCP_AM_RECV_ATTR_FIELD_REPLY_EP) != 0;
+    incoming->is_complete = true;
+    incoming->process = order->second.process;
+    incoming->header = given;
+    incoming->sender = can_answer ? param->reply_ep : nullptr;
+    if (incoming->process == 0 || !can_answer || !is_here)
+      incoming->status = InvalidArgument("a frame is to be read that cannot be");
+    return UCS_OK;
+  }
   if (bytes.empty() && is_here) {
     bytes.assign(static_cast<const char*>(data), size);
     incoming->is_complete = true;
@@ -305,7 +390,7 @@ ucs_status_t Ucx::Arrived(const void* header, size_t header_size, void* data, si
 }
 
 StatusOr<std::unique_ptr<UcxTransport::Channel>> Ucx::Connect(const std::string& address,
-                                                              uint64_t ticket) {
+                                                              uint64_t ticket, bool can_read) {
   if (address.empty()) return absl::UnavailableError("UCX: the other end does not use it");
   ucp_ep_params_t params{};
   params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
@@ -313,7 +398,8 @@ StatusOr<std::unique_ptr<UcxTransport::Channel>> Ucx::Connect(const std::string&
   ucp_ep_h endpoint = nullptr;
   std::lock_guard lock(mutex_);
   CARILLON_RETURN_IF_ERROR(Check(ucx_.ep_create(worker_, &params, &endpoint), "no way there"));
-  return std::make_unique<Endpoint>(this, endpoint, ticket);
+  std::atomic<uint64_t>* lease = can_read ? &leases_.emplace_back(ticket) : nullptr;
+  return std::make_unique<Endpoint>(this, endpoint, ticket, lease);
 }
 
 void Ucx::Send(ucp_ep_h endpoint, FrameHeader given, MessagePieces frame) {
@@ -330,8 +416,12 @@ void Ucx::Send(ucp_ep_h endpoint, FrameHeader given, MessagePieces frame) {
   std::string_view bytes;
   const void* memory = nullptr;
   size_t count = 0;
-  if (pieces.size() == 2 && pieces[1].tensor.has_value() &&
-      pieces[0].bytes.size() <= kMostHeaderBytes) {
+  if (given.address != 0) {
+    header += pieces[0].bytes;
+    request.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
+    request.flags = UCP_AM_SEND_FLAG_REPLY;
+  } else if (pieces.size() == 2 && pieces[1].tensor.has_value() &&
+             pieces[0].bytes.size() <= kMostHeaderBytes) {
     header += pieces[0].bytes;
     bytes = pieces[1].view();
   } else if (pieces.size() == 1) {
@@ -359,11 +449,12 @@ void Ucx::Send(ucp_ep_h endpoint, FrameHeader given, MessagePieces frame) {
   ucx_.worker_signal(worker_);  // somebody has to go on with it
 }
 
-void Ucx::Close(ucp_ep_h endpoint) {
+void Ucx::Close(ucp_ep_h endpoint, uint64_t ticket) {
   ucp_request_param_t request{};
   request.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
   request.flags = UCP_EP_CLOSE_FLAG_FORCE;
   std::unique_lock lock(mutex_);
+  std::erase_if(lent_, [&](const auto& entry) { return entry.first.first == ticket; });
   const ucs_status_ptr_t closing = ucx_.ep_close(endpoint, &request);
   if (!UCS_PTR_IS_PTR(closing)) return;
   const auto give_up = Clock::now() + kCloseTime;

@@ -1,6 +1,9 @@
 // UcxTransport: frames of bytes between tasks by UCX: through shared memory on one machine, by RDMA
 // between machines that have it, and by TCP where that is asked for.
 //
+// Between processes of one machine that may read each other's memory, a large tensor is not sent at
+// all: the receiver reads it where it is, and says when it has.
+//
 // UCX itself asks nobody who they are. So an address goes to a task over a connection that knows
 // who it is, together with a ticket, a random number, which every frame carries.
 #pragma once
@@ -53,12 +56,16 @@ class UcxTransport {
 
   // What another task needs to know to send to this one, besides a ticket.
   virtual const std::string& address() const = 0;
-  // Frames with this ticket are taken from now on; until it is forgotten.
-  virtual void Accept(uint64_t ticket) = 0;
+  // By which another task finds out whether it can read memory of this one.
+  virtual std::string proof() const = 0;
+  // Frames with this ticket are taken from now on, until it is forgotten. `proof` is that of who
+  // sends them. True when its memory can be read.
+  virtual bool Accept(uint64_t ticket, const std::string& proof) = 0;
   virtual void Forget(uint64_t ticket) = 0;
-  // Unavailable when there is no way there. Channels must be gone before Stop.
-  virtual StatusOr<std::unique_ptr<Channel>> Connect(const std::string& address,
-                                                     uint64_t ticket) = 0;
+  // `can_read`: what Accept said at the other end. Unavailable when there is no way there. Channels
+  // must be gone before Stop.
+  virtual StatusOr<std::unique_ptr<Channel>> Connect(const std::string& address, uint64_t ticket,
+                                                     bool can_read) = 0;
   // No frame is handed over any more once this returns. May be called again.
   virtual void Stop() = 0;
 };

@@ -42,10 +42,12 @@ class Receiver {
   std::unique_ptr<UcxTransport> transport_;
 };
 
-TEST(UcxTransport, FramesOfAllSizesArriveInOrder) {
+class UcxTransportTest : public testing::TestWithParam<bool> {};  // whether memory is read directly
+
+TEST_P(UcxTransportTest, FramesOfAllSizesArriveInOrder) {
   Receiver a, b;
-  b.transport().Accept(17);
-  auto channel = a.transport().Connect(b.transport().address(), 17);
+  EXPECT_EQ(b.transport().Accept(17, GetParam() ? a.transport().proof() : ""), GetParam());
+  auto channel = a.transport().Connect(b.transport().address(), 17, GetParam());
   ASSERT_TRUE(channel.ok()) << channel.status();
   std::mt19937 random(1);
   std::vector<std::string> sent;
@@ -68,12 +70,56 @@ TEST(UcxTransport, FramesOfAllSizesArriveInOrder) {
   }
 }
 
+INSTANTIATE_TEST_SUITE_P(Directly, UcxTransportTest, testing::Bool());
+
+TEST(UcxTransport, WhatIsReadTooLateIsAnError) {
+  // The receiver is held up in its first frame until the sender has closed the channel.
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool is_closed = false;
+  std::vector<Status> received;
+  UcxOptions options;
+  options.allocator = std::shared_ptr<Allocator>(HostAllocator(), [](Allocator*) {});
+  auto receiver = UcxTransport::Make(options, [&](uint64_t, StatusOr<Frame> frame) {
+    std::unique_lock lock(mutex);
+    received.push_back(frame.status());
+    changed.notify_all();
+    changed.wait(lock, [&] { return is_closed; });
+  });
+  ASSERT_TRUE(receiver.ok()) << receiver.status();
+  Receiver sender;
+  ASSERT_TRUE((*receiver)->Accept(5, sender.transport().proof()));
+  auto channel = sender.transport().Connect((*receiver)->address(), 5, /*can_read=*/true);
+  ASSERT_TRUE(channel.ok()) << channel.status();
+  for (int i = 0; i < 2; ++i) {
+    MessagePieces frame;
+    frame.AddTensor(1, Tensor(DType::kUint8, Shape{1 << 20}));
+    (*channel)->Send(std::move(frame));
+  }
+  const auto wait_for = [&](size_t count) {
+    std::unique_lock lock(mutex);
+    return changed.wait_for(lock, std::chrono::seconds(60),
+                            [&] { return received.size() >= count; });
+  };
+  ASSERT_TRUE(wait_for(1));
+  channel->reset();
+  {
+    std::lock_guard lock(mutex);
+    is_closed = true;
+  }
+  changed.notify_all();
+  ASSERT_TRUE(wait_for(2));
+  EXPECT_TRUE(received[0].ok()) << received[0];
+  EXPECT_EQ(received[1].code(), absl::StatusCode::kUnavailable) << received[1];
+  (*receiver)->Stop();
+}
+
 TEST(UcxTransport, FramesWithoutATicketAreDropped) {
   Receiver a, b;
-  auto stranger = a.transport().Connect(b.transport().address(), 1);
-  auto known = a.transport().Connect(b.transport().address(), 2);
+  auto stranger = a.transport().Connect(b.transport().address(), 1, false);
+  auto known = a.transport().Connect(b.transport().address(), 2, false);
   ASSERT_TRUE(stranger.ok() && known.ok());
-  b.transport().Accept(2);
+  b.transport().Accept(2, "");
   MessagePieces frame;
   frame.AddInt(1, 5);
   (*stranger)->Send(frame);
@@ -85,7 +131,7 @@ TEST(UcxTransport, FramesWithoutATicketAreDropped) {
 
 TEST(UcxTransport, AnAddressThatIsNoneIsAnError) {
   Receiver a;
-  EXPECT_FALSE(a.transport().Connect("", 1).ok());
+  EXPECT_FALSE(a.transport().Connect("", 1, false).ok());
 }
 
 }  // namespace
