@@ -70,14 +70,6 @@ class Ucx final : public UcxTransport {
 
  private:
   class Endpoint;
-  // A frame on its way out. Belongs to UCX until OnSent.
-  struct Outgoing {
-    Ucx* transport;
-    MessagePieces frame;
-    std::string header;  // a FrameHeader, and the bytes before `content`
-    std::string flat;
-    std::vector<ucp_dt_iov_t> pieces;
-  };
   // What every frame begins with.
   struct FrameHeader {
     uint64_t ticket;
@@ -85,6 +77,15 @@ class Ucx final : public UcxTransport {
     uint64_t address = 0;  // of the content in the sender's memory; 0: it is in the frame
     uint64_t size = 0;     // of the content there
     uint64_t lease = 0;    // where the ticket can be read as long as the content is there
+  };
+  // A frame on its way out, or the answer that one was read. Belongs to UCX until OnSent.
+  struct Outgoing {
+    Ucx* transport;
+    MessagePieces frame;
+    FrameHeader lent{};  // when the content is to be read
+    std::string header;  // a FrameHeader, and the bytes before `content`
+    std::string flat;
+    std::vector<ucp_dt_iov_t> pieces;
   };
   // A frame on its way in.
   struct Incoming {
@@ -109,6 +110,9 @@ class Ucx final : public UcxTransport {
   // The frames that are complete; waits for some. Empty after Stop.
   std::vector<std::unique_ptr<Incoming>> NextFrames();
   void Send(ucp_ep_h endpoint, FrameHeader header, MessagePieces frame);
+  // `data`: memory and its bytes, or pieces and their number.
+  void Start(ucp_ep_h endpoint, unsigned id, std::unique_ptr<Outgoing> outgoing, ucp_dt_iov_t data,
+             ucp_request_param_t* request);
   void Close(ucp_ep_h endpoint, uint64_t ticket);
   // Reads the content of a frame from its sender's memory, and says so.
   void ReadContent(Incoming* incoming);
@@ -323,15 +327,28 @@ void Ucx::ReadContent(Incoming* incoming) {
   } else {
     incoming->status = ResourceExhausted("no memory for a message of ", header.size, " bytes");
   }
+  auto answer = std::make_unique<Outgoing>(Outgoing{.transport = this});
+  answer->header.assign(reinterpret_cast<const char*>(&header), sizeof(header));
   ucp_request_param_t request{};
-  request.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK;
-  request.cb.send = [](void*, ucs_status_t, void*) {};
+  Start(incoming->sender, kHasReadId, std::move(answer), {nullptr, 0}, &request);
+}
+
+void Ucx::Start(ucp_ep_h endpoint, unsigned id, std::unique_ptr<Outgoing> outgoing,
+                ucp_dt_iov_t data, ucp_request_param_t* request) {
+  request->op_attr_mask |= UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
+  request->cb.send = &OnSent;
+  request->user_data = outgoing.get();
+  const FrameHeader& lent = outgoing->lent;
   ++waiting_;
   std::lock_guard lock(mutex_);
   --waiting_;
-  const ucs_status_ptr_t sent =
-      ucx_.am_send(incoming->sender, kHasReadId, &header, sizeof(header), nullptr, 0, &request);
-  if (UCS_PTR_IS_PTR(sent)) ucx_.request_free(sent);
+  if (lent.address != 0) lent_.emplace(std::pair(lent.ticket, lent.number), outgoing->frame);
+  const ucs_status_ptr_t started =
+      ucx_.am_send(endpoint, id, outgoing->header.data(), outgoing->header.size(), data.buffer,
+                   data.length, request);
+  if (!UCS_PTR_IS_PTR(started)) return;  // sent, or the other end is gone
+  outgoing.release();
+  ucx_.worker_signal(worker_);  // somebody has to go on with it
 }
 
 ucs_status_t Ucx::Arrived(const void* header, size_t header_size, void* data, size_t size,
@@ -403,19 +420,14 @@ StatusOr<std::unique_ptr<UcxTransport::Channel>> Ucx::Connect(const std::string&
 }
 
 void Ucx::Send(ucp_ep_h endpoint, FrameHeader given, MessagePieces frame) {
-  auto outgoing = std::make_unique<Outgoing>(Outgoing{this, std::move(frame)});
+  auto outgoing = std::make_unique<Outgoing>(Outgoing{this, std::move(frame), given});
   const auto& pieces = outgoing->frame.pieces();
   std::string& header = outgoing->header;
   header.assign(reinterpret_cast<const char*>(&given), sizeof(given));
   ucp_request_param_t request{};
-  request.op_attr_mask =
-      UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_DATATYPE;
-  request.cb.send = &OnSent;
-  request.user_data = outgoing.get();
+  request.op_attr_mask = UCP_OP_ATTR_FIELD_DATATYPE;
   request.datatype = ucp_dt_make_contig(1);
   std::string_view bytes;
-  const void* memory = nullptr;
-  size_t count = 0;
   if (given.address != 0) {
     header += pieces[0].bytes;
     request.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
@@ -433,20 +445,11 @@ void Ucx::Send(ucp_ep_h endpoint, FrameHeader given, MessagePieces frame) {
       const std::string_view view = piece.view();
       outgoing->pieces.push_back({const_cast<char*>(view.data()), view.size()});
     }
-    memory = outgoing->pieces.data();
-    count = outgoing->pieces.size();
     request.datatype = UCP_DATATYPE_IOV;
   }
-  if (outgoing->pieces.empty()) {
-    memory = bytes.data();
-    count = bytes.size();
-  }
-  std::lock_guard lock(mutex_);
-  const ucs_status_ptr_t started =
-      ucx_.am_send(endpoint, kFrameId, header.data(), header.size(), memory, count, &request);
-  if (!UCS_PTR_IS_PTR(started)) return;  // sent, or the other end is gone
-  outgoing.release();
-  ucx_.worker_signal(worker_);  // somebody has to go on with it
+  ucp_dt_iov_t data{const_cast<char*>(bytes.data()), bytes.size()};
+  if (!outgoing->pieces.empty()) data = {outgoing->pieces.data(), outgoing->pieces.size()};
+  Start(endpoint, kFrameId, std::move(outgoing), data, &request);
 }
 
 void Ucx::Close(ucp_ep_h endpoint, uint64_t ticket) {
