@@ -191,6 +191,34 @@ TEST_F(ParameterServerTest, AsynchronousTrainingLearns) {
   for (const float loss : last) EXPECT_LT(loss, 0.01f);
 }
 
+TEST_F(ParameterServerTest, AllMissingTasksAreNamedInOneMessage) {
+  const Server worker({.job = "worker",
+                       .task = 0,
+                       .cluster = cluster_,
+                       .connect_deadline = std::chrono::milliseconds(700)});
+  Graph g;
+  std::vector<Output> values;
+  for (const char* task : {"/job:ps/task:0", "/job:ps/task:1"}) {
+    const DeviceScope on(g, task);
+    values.push_back(Const(g, 1.0f) + Placeholder(g, kFloat, {}));
+  }
+  const DeviceScope on(g, "/job:worker/task:0");
+  const Output sum = values[0] + values[1];
+  Session session(worker.target(), g);
+  try {
+    session.Run(sum, {{values[0].op().input(1), Tensor::Scalar(1.0f)},
+                      {values[1].op().input(1), Tensor::Scalar(1.0f)}});
+    FAIL() << "nobody was missed";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::kUnavailable) << error.what();
+    for (int task = 0; task < 2; ++task) {
+      const std::string name = "/job:ps/replica:0/task:" + std::to_string(task) + " at " +
+                               cluster_.address("ps", task) + " is not there; tried for";
+      EXPECT_NE(std::string(error.what()).find(name), std::string::npos) << error.what();
+    }
+  }
+}
+
 // A step on `task`, so that it hears of whoever runs it.
 void TouchFrom(const Server& server, const std::string& task) {
   Graph g;

@@ -10,6 +10,21 @@
 #include "graph/graph_def.h"
 
 namespace carillon {
+namespace {
+
+constexpr std::chrono::milliseconds kOthersMissing{500};
+
+// The first error, with those of other tasks that are out of reach, too.
+Status Together(const std::vector<Status>& errors) {
+  std::vector<std::string> messages;
+  for (const Status& error : errors) {
+    if (error.code() == errors[0].code()) messages.emplace_back(error.message());
+  }
+  if (!absl::IsUnavailable(errors[0])) return errors[0];
+  return absl::UnavailableError(absl::StrJoin(messages, "; "));
+}
+
+}  // namespace
 
 std::string TaskOfDevice(const std::string& device) {
   return device.substr(0, device.find("/device:"));
@@ -17,7 +32,7 @@ std::string TaskOfDevice(const std::string& device) {
 
 struct Coordinator::Registration {
   std::set<std::string> waiting_for;
-  Status status;
+  std::vector<Status> errors;
   std::condition_variable changed;
 };
 
@@ -115,10 +130,15 @@ StatusOr<std::shared_ptr<StepProgram>> Coordinator::Register(PartitionedGraph gr
                                 [&](const auto& one) { return one.task != self_; });
   std::unique_lock lock(mutex_);
   const bool answered = registration->changed.wait_for(lock, options.registration_deadline, [&] {
-    return registration->waiting_for.empty() || !registration->status.ok();
+    return registration->waiting_for.empty() || !registration->errors.empty();
   });
+  // Tasks that are not there are found out about at the same time: one message names all.
+  if (!registration->errors.empty() && absl::IsUnavailable(registration->errors[0])) {
+    registration->changed.wait_for(lock, kOthersMissing,
+                                   [&] { return registration->waiting_for.empty(); });
+  }
   registrations_.erase(program->id);
-  CARILLON_RETURN_IF_ERROR(registration->status);
+  if (!registration->errors.empty()) return Together(registration->errors);
   if (!answered) {
     return absl::DeadlineExceededError(StrCat(absl::StrJoin(registration->waiting_for, ", "),
                                               " did not take up the graph within ",
@@ -133,7 +153,7 @@ void Coordinator::OnRegistered(const std::string& from, ProgramRegistered messag
   if (found == registrations_.end()) return;
   Registration& registration = *found->second;
   registration.waiting_for.erase(from);
-  if (registration.status.ok()) registration.status = std::move(message.status);
+  if (!message.status.ok()) registration.errors.push_back(std::move(message.status));
   registration.changed.notify_all();
 }
 
