@@ -15,16 +15,6 @@ namespace {
 constexpr std::string_view kColocationPrefix = "loc:@";
 constexpr int kNowhere = -1;
 
-bool Fits(const std::optional<int>& asked, const std::optional<int>& there) {
-  return !asked.has_value() || *asked == DeviceName::kAny || asked == there;
-}
-
-bool Fits(const DeviceName& asked, const DeviceName& there) {
-  return (!asked.job.has_value() || asked.job == there.job) && Fits(asked.replica, there.replica) &&
-         Fits(asked.task, there.task) && (!asked.type.has_value() || asked.type == there.type) &&
-         Fits(asked.index, there.index);
-}
-
 // Nodes that must run together, with what they ask for together.
 struct Group {
   DeviceName asked;

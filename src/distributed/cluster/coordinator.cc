@@ -30,6 +30,7 @@ struct Coordinator::Step {
   std::vector<Tensor>* fetches;
   Executor::Done done;
   CancellationSource* cancellation;
+  StepTrace* trace;  // null: none is wanted
   uint64_t token = 0;
 };
 
@@ -62,9 +63,16 @@ class ClusterProgram final : public StepProgram {
     coordinator->Run(*this, args, fetches, std::move(done));
   }
 
+  std::vector<const NodeGraph*> graphs() const override {
+    std::vector<const NodeGraph*> all;
+    for (const auto& part : parts) all.push_back(part.get());
+    return all;
+  }
+
   Coordinator* const coordinator;
   const ProgramId id;
   std::vector<Participant> participants;
+  std::vector<std::unique_ptr<NodeGraph>> parts;  // as they were registered
   size_t num_fetches = 0;
 };
 
@@ -77,6 +85,7 @@ StatusOr<std::shared_ptr<StepProgram>> Coordinator::Register(PartitionedGraph gr
   std::shared_ptr<ClusterProgram> program;
   std::map<std::string, TaskProgram> by_task;
   std::vector<std::string> task_of_part;
+  std::vector<std::unique_ptr<NodeGraph>> graphs;
   size_t num_fetches = 0;
   for (Part& part : graph.parts) {
     std::string task = TaskOfDevice(part.device);
@@ -84,6 +93,7 @@ StatusOr<std::shared_ptr<StepProgram>> Coordinator::Register(PartitionedGraph gr
     by_task[task].parts.push_back({part.device, ExportGraphDefBinary(*part.graph),
                                    std::move(part.feeds), std::move(part.fetches)});
     task_of_part.push_back(std::move(task));
+    graphs.push_back(std::move(part.graph));
   }
   for (const Channel& channel : graph.channels) {
     const std::string& from = task_of_part[static_cast<size_t>(channel.from)];
@@ -97,6 +107,7 @@ StatusOr<std::shared_ptr<StepProgram>> Coordinator::Register(PartitionedGraph gr
     registrations_.emplace(program->id, registration);
   }
   program->num_fetches = num_fetches;
+  program->parts = std::move(graphs);
   for (auto& [task, task_program] : by_task) {
     ClusterProgram::Participant& participant = program->participants.emplace_back();
     participant.task = task;
@@ -143,6 +154,7 @@ void Coordinator::Run(ClusterProgram& program, const StepArgs& args, std::vector
   step->fetches = fetches;
   step->done = std::move(done);
   step->cancellation = args.cancellation;
+  step->trace = args.trace;
   fetches->assign(program.num_fetches, Tensor());
   StepId id;
   {
@@ -160,20 +172,17 @@ void Coordinator::Run(ClusterProgram& program, const StepArgs& args, std::vector
     return step->done(args.cancellation->reason());
   }
   for (const auto& [task, feeds] : program.participants) {
-    StartStep start{program.id, id, {}};
+    StartStep start{program.id, id, {}, args.trace != nullptr};
     for (const int feed : feeds)
       start.feeds.emplace_back(feed, args.feeds[static_cast<size_t>(feed)]);
     Status sent = messenger_->Send(task, std::move(start));
-    if (!sent.ok()) TaskDone(id, task, std::move(sent), {});
+    if (!sent.ok()) OnDone(task, {id, std::move(sent)});
   }
 }
 
 void Coordinator::OnDone(const std::string& from, StepDone message) {
-  TaskDone(message.step, from, std::move(message.status), std::move(message.fetches));
-}
-
-void Coordinator::TaskDone(StepId id, const std::string& from, Status status,
-                           std::vector<IndexedTensor> fetches) {
+  const StepId id = message.step;
+  const Status& status = message.status;
   std::shared_ptr<Step> step;
   bool is_first_error = false, is_last = false;
   {
@@ -182,10 +191,12 @@ void Coordinator::TaskDone(StepId id, const std::string& from, Status status,
     if (found == steps_.end()) return;
     step = found->second;
     if (step->waiting_for.erase(from) == 0) return;
-    for (auto& [index, tensor] : fetches) {
+    for (auto& [index, tensor] : message.fetches) {
       if (index >= 0 && static_cast<size_t>(index) < step->fetches->size())
         (*step->fetches)[static_cast<size_t>(index)] = std::move(tensor);
     }
+    if (step->trace != nullptr && !message.step_stats.empty())
+      step->trace->step_stats.push_back(std::move(message.step_stats));
     if (!status.ok() && step->status.ok()) {
       step->status = status;
       is_first_error = true;
@@ -211,7 +222,7 @@ void Coordinator::Abort(StepId id, const Status& reason) {
   }
   for (const std::string& task : tasks) {
     Status sent = messenger_->Send(task, AbortStep{id, reason});
-    if (!sent.ok()) TaskDone(id, task, std::move(sent), {});
+    if (!sent.ok()) OnDone(task, {id, std::move(sent)});
   }
 }
 
@@ -228,7 +239,7 @@ void Coordinator::TaskLost(const std::string& task, const Status& reason) {
     }
   }
   for (const ProgramId program : programs) OnRegistered(task, {program, reason});
-  for (const StepId step : steps) TaskDone(step, task, reason, {});
+  for (const StepId step : steps) OnDone(task, {step, reason});
 }
 
 }  // namespace carillon

@@ -57,9 +57,6 @@ class Coordinator {
 
   void Run(class ClusterProgram& program, const StepArgs& args, std::vector<Tensor>* fetches,
            Executor::Done done);
-  // `from` is done with the step; `status` says how.
-  void TaskDone(StepId id, const std::string& from, Status status,
-                std::vector<IndexedTensor> fetches);
   void Abort(StepId id, const Status& reason);
 
   const std::string self_;

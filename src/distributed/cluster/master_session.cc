@@ -20,14 +20,20 @@ SessionOptions LocalOptions(const tensorflow::ConfigProto& config) {
 
 int64_t NowNs() { return MasterSession::Clock::now().time_since_epoch().count(); }
 
-// A serialized RunMetadata, empty when nothing was asked for.
+// Of a step that has run: a serialized RunMetadata, empty when nothing was asked for.
 std::string MetadataOf(const AsyncStep& step, const tensorflow::RunOptions& options) {
   tensorflow::RunMetadata metadata;
-  if (step.options.trace)
-    metadata.mutable_step_stats()->ParseFromString(step.metadata.SerializeStepStats());
-  const Program* program = step.program() == nullptr ? nullptr : step.program()->local_program();
-  if (options.output_partition_graphs() && program != nullptr)
-    ExportGraphDef(*program->graph, metadata.add_partition_graphs());
+  const StepProgram& program = *step.program();
+  if (step.options.trace) {
+    if (program.local_program() != nullptr)
+      metadata.mutable_step_stats()->ParseFromString(step.metadata.SerializeStepStats());
+    for (const std::string& of_task : step.trace().step_stats)
+      metadata.mutable_step_stats()->MergeFromString(of_task);
+  }
+  if (options.output_partition_graphs()) {
+    for (const NodeGraph* graph : program.graphs())
+      ExportGraphDef(*graph, metadata.add_partition_graphs());
+  }
   return metadata.SerializeAsString();
 }
 

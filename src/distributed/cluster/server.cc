@@ -18,6 +18,7 @@
 #include "distributed/cluster/local_master_client.h"
 #include "distributed/cluster/master.h"
 #include "distributed/cluster/roster.h"
+#include "distributed/cluster/task_answers.h"
 #include "distributed/rpc/grpc_server.h"
 #include "distributed/rpc/task_network.h"
 #include "report/status_channel.h"
@@ -111,7 +112,9 @@ std::map<std::string, std::string> TaskAddresses(const ClusterSpec& cluster) {
 struct ClusterMember final : private TaskListener {
   ClusterMember(const ServerOptions& options, const std::shared_ptr<const Credentials>& credentials,
                 const std::shared_ptr<Device>& device, MapResourceStore* resources)
-      : roster(TaskName(options), TaskAddresses(options.cluster)),
+      : device(device),
+        resources(resources),
+        roster(TaskName(options), TaskAddresses(options.cluster)),
         network({.task = TaskName(options),
                  .addresses = TaskAddresses(options.cluster),
                  .allocator = device->allocator,
@@ -126,6 +129,8 @@ struct ClusterMember final : private TaskListener {
              &network) {}
   ~ClusterMember() override { network.Stop(); }
 
+  const std::shared_ptr<Device> device;
+  MapResourceStore* const resources;
   Roster roster;
   TaskNetwork network;
   ClusterTask task;
@@ -139,6 +144,11 @@ struct ClusterMember final : private TaskListener {
   void OnDone(const std::string& other) override {
     LogInfo(other, " is done");
     roster.Finished(other);
+  }
+  StatusOr<std::string> OnQuestion(const std::string& other, TaskQuestion question,
+                                   const std::string& request) override {
+    if (question == TaskQuestion::kReset) LogInfo("clearing containers: ", other, " was reset");
+    return AnswerQuestion(question, request, *device, resources);
   }
   void OnLost(const std::string& other, const Status& reason) override {
     if (!roster.IsDone(other)) LogWarning(reason.message());
@@ -213,7 +223,7 @@ struct Server::State {
 
   MasterCluster ClusterOf(const ServerOptions& options) {
     if (member == nullptr) return {};
-    MasterCluster cluster{&member->task, {device->name}};
+    MasterCluster cluster{&member->task, {device->name}, &member->network};
     for (const auto& [task, address] : TaskAddresses(options.cluster)) {
       if (task != member->task.name()) cluster.devices.push_back(task + "/device:CPU:0");
     }

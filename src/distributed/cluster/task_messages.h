@@ -48,6 +48,7 @@ struct StartStep {
   ProgramId program = 0;
   StepId step = 0;
   std::vector<IndexedTensor> feeds;
+  bool trace = false;  // StepDone is to tell when what ran
 };
 struct AbortStep {
   StepId step = 0;
@@ -66,6 +67,7 @@ struct StepDone {
   StepId step = 0;
   Status status;
   std::vector<IndexedTensor> fetches;
+  std::string step_stats;  // a serialized StepStats when a trace was wanted
 };
 
 // From one part of a step to another.

@@ -76,6 +76,7 @@ struct Writer {
     header.set_kind(wire::TaskHeader::START_STEP);
     header.set_program(m.program);
     header.set_step(m.step);
+    header.set_trace(m.trace);
     Add(m.feeds);
   }
   void operator()(const AbortStep& m) {
@@ -96,6 +97,7 @@ struct Writer {
     header.set_kind(wire::TaskHeader::STEP_DONE);
     header.set_step(m.step);
     SetStatus(m.status, &header);
+    header.set_step_stats(m.step_stats);
     Add(m.fetches);
   }
   void operator()(const Deliver& m) {
@@ -128,7 +130,7 @@ StatusOr<TaskMessage> MessageOf(wire::TaskHeader* header, std::vector<Tensor>* t
       return m;
     }
     case wire::TaskHeader::START_STEP: {
-      StartStep m{header->program(), header->step(), {}};
+      StartStep m{header->program(), header->step(), {}, header->trace()};
       CARILLON_ASSIGN_OR_RETURN(m.feeds, Indexed(*header, tensors));
       return m;
     }
@@ -142,7 +144,7 @@ StatusOr<TaskMessage> MessageOf(wire::TaskHeader* header, std::vector<Tensor>* t
     case wire::TaskHeader::PROGRAM_REGISTERED:
       return ProgramRegistered{header->program(), StatusOf(*header)};
     case wire::TaskHeader::STEP_DONE: {
-      StepDone m{header->step(), StatusOf(*header), {}};
+      StepDone m{header->step(), StatusOf(*header), {}, std::move(*header->mutable_step_stats())};
       CARILLON_ASSIGN_OR_RETURN(m.fetches, Indexed(*header, tensors));
       return m;
     }

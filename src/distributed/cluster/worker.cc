@@ -12,6 +12,7 @@
 #include "base/throw.h"
 #include "graph/graph_def.h"
 #include "proto/graph.pb.h"
+#include "proto/step_stats.pb.h"
 #include "runtime/rendezvous.h"
 
 namespace carillon {
@@ -91,6 +92,7 @@ struct Worker::Step final : public StepRendezvous {
   std::shared_ptr<Program> program;
   struct RunningPart {
     std::vector<Tensor> feeds, fetches;
+    StepTrace trace;
     StepArgs args;
   };
   std::vector<RunningPart> parts;
@@ -260,7 +262,8 @@ void Worker::Start(const std::string& master, StartStep message) {
                  .feeds = part.feeds,
                  .resources = program.resources,
                  .cancellation = &step->cancellation,
-                 .rendezvous = step.get()};
+                 .rendezvous = step.get(),
+                 .trace = message.trace ? &part.trace : nullptr};
   }
   const size_t parts = program.parts.size();
   step->running = parts;
@@ -307,6 +310,7 @@ void Worker::PartDone(const std::shared_ptr<Step>& step, Status status) {
     for (size_t k = 0; k < program.parts[i].fetches.size(); ++k)
       done.fetches.emplace_back(program.parts[i].fetches[k], std::move(step->parts[i].fetches[k]));
   }
+  if (done.status.ok() && step->parts[0].args.trace != nullptr) done.step_stats = TraceOf(*step);
   const std::string master = program.master;
   {
     std::lock_guard lock(mutex_);
@@ -316,6 +320,18 @@ void Worker::PartDone(const std::shared_ptr<Step>& step, Status status) {
   Report(master, std::move(done));
   std::lock_guard lock(mutex_);
   step_done_.notify_all();
+}
+
+std::string Worker::TraceOf(const Step& step) {
+  tensorflow::StepStats stats;
+  for (size_t i = 0; i < step.parts.size(); ++i) {
+    const Executable& executable = *step.program->parts[i].executable;
+    RunMetadata metadata{.device = executable.device().name};
+    for (const KernelTiming& timing : step.parts[i].trace.kernels)
+      metadata.nodes.push_back(ToNodeTiming(timing, executable.program()));
+    stats.MergeFromString(metadata.SerializeStepStats());
+  }
+  return stats.SerializeAsString();
 }
 
 void Worker::RememberEnd(StepId id) {

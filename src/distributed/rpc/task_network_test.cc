@@ -79,6 +79,11 @@ class End final : public TaskListener {
   }
 
  private:
+  StatusOr<std::string> OnQuestion(const std::string& task, TaskQuestion question,
+                                   const std::string& request) override {
+    if (question == TaskQuestion::kReset) return absl::NotFoundError(request);
+    return StrCat(task, " asks ", task_, request);
+  }
   void OnMessage(const std::string& from, TaskMessage message) override {
     std::lock_guard lock(mutex_);
     received_.emplace_back(from, std::move(message));
