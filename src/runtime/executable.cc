@@ -125,7 +125,8 @@ StatusOr<std::unique_ptr<NodeGraph>> Specialize(const NodeGraph& graph, const Si
   CARILLON_RETURN_IF_ERROR(ExpandFunctions(work.get()));
   dump.Write("expand-functions", *work);
   CARILLON_RETURN_IF_ERROR(
-      Place(work.get(), devices, {.allow_soft_placement = options.allow_soft_placement}));
+      Place(work.get(), devices,
+            {.allow_soft_placement = options.allow_soft_placement, .whole = &graph}));
   CARILLON_RETURN_IF_ERROR(ReadReferences(work.get()));
   CARILLON_RETURN_IF_ERROR(InferAllShapes(work.get()));
   dump.Write("infer-shapes", *work);

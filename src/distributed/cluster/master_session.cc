@@ -15,7 +15,9 @@ constexpr std::chrono::microseconds kHandOver{100};
 
 SessionOptions LocalOptions(const tensorflow::ConfigProto& config) {
   return {.allow_soft_placement = config.allow_soft_placement(),
-          .threads = std::clamp(config.intra_op_parallelism_threads(), 0, 1024)};
+          .threads = std::clamp(config.intra_op_parallelism_threads(), 0, 1024),
+          .optimize = config.graph_options().optimizer_options().opt_level() !=
+                      tensorflow::OptimizerOptions::L0};
 }
 
 int64_t NowNs() { return MasterSession::Clock::now().time_since_epoch().count(); }
