@@ -41,6 +41,16 @@ std::string TaskName(const ServerOptions& options) {
   return TaskName(options.job, options.task);
 }
 
+// In a cluster of one job, or one task, that need not be named.
+ServerOptions WithOnlyTask(ServerOptions options) {
+  const std::vector<std::string> jobs = options.cluster.jobs();
+  if (jobs.size() != 1) return options;
+  if (options.job == ServerOptions().job) options.job = jobs.front();
+  const ClusterSpec::Tasks& tasks = options.cluster.tasks(options.job);
+  if (tasks.size() == 1 && options.task == 0) options.task = tasks.begin()->first;
+  return options;
+}
+
 std::shared_ptr<const Credentials> CredentialsOf(const ServerOptions& options) {
   return std::make_shared<Credentials>(ValueOrThrow(
       LoadCredentials(options.security, {.name = CertificateOwner(options.job, options.task),
@@ -245,7 +255,8 @@ struct Server::State {
   bool is_stopped = false;
 };
 
-Server::Server(const ServerOptions& options) : state_(std::make_unique<State>(options)) {}
+Server::Server(const ServerOptions& options)
+    : state_(std::make_unique<State>(WithOnlyTask(options))) {}
 Server::~Server() {
   if (std::uncaught_exceptions() > state_->exceptions_before) {
     Stop();
