@@ -8,6 +8,7 @@
 #include "base/random_id.h"
 #include "base/strings.h"
 #include "graph/graph_def.h"
+#include "runtime/rendezvous.h"
 
 namespace carillon {
 
@@ -173,6 +174,8 @@ void Coordinator::Run(ClusterProgram& program, const StepArgs& args, std::vector
   }
   for (const auto& [task, feeds] : program.participants) {
     StartStep start{program.id, id, {}, args.trace != nullptr};
+    if (task == self_ && args.rendezvous != nullptr)
+      start.exchange = args.rendezvous->shared_from_this();
     for (const int feed : feeds)
       start.feeds.emplace_back(feed, args.feeds[static_cast<size_t>(feed)]);
     Status sent = messenger_->Send(task, std::move(start));

@@ -87,8 +87,6 @@ StatusOr<std::shared_ptr<StepProgram>> MasterSession::MakeProgram(
     return Executable::FromPart(std::move(parts.parts[0].graph), options_.device, &local_.state(),
                                 options);
   }
-  if (options.in_parts)
-    return Unimplemented("a partial run of ops on several tasks is not supported");
   std::set<std::string> tasks;
   for (const Part& part : parts.parts) tasks.insert(TaskOfDevice(part.device));
   ProgramOptions program{.session = handle_,

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <variant>
@@ -14,6 +15,8 @@
 #include "carillon/tensor.h"
 
 namespace carillon {
+
+class StepRendezvous;
 
 // Numbers of programs and steps are unique in a cluster: a master begins at a random one.
 using ProgramId = uint64_t;
@@ -49,6 +52,9 @@ struct StartStep {
   StepId step = 0;
   std::vector<IndexedTensor> feeds;
   bool trace = false;  // StepDone is to tell when what ran
+  // Of the master's own task, which it reaches without a wire: where feeds and fetches of a partial
+  // run are exchanged.
+  std::shared_ptr<StepRendezvous> exchange;
 };
 struct AbortStep {
   StepId step = 0;

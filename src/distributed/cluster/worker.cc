@@ -11,6 +11,7 @@
 #include "base/strings.h"
 #include "base/throw.h"
 #include "graph/graph_def.h"
+#include "graph/passes/pass.h"
 #include "proto/graph.pb.h"
 #include "proto/step_stats.pb.h"
 #include "runtime/rendezvous.h"
@@ -59,6 +60,8 @@ struct Worker::Step final : public StepRendezvous {
   Step(StepId step, TaskMessenger* messenger) : id(step), messenger(messenger) {}
 
   Status Send(const std::string& key, Tensor value, bool is_dead) override {
+    if (exchange != nullptr && IsPartKey(key))
+      return exchange->Send(key, std::move(value), is_dead);
     const auto found = program->destinations.find(EdgeOf(key));
     if (found == program->destinations.end()) return here.Send(key, std::move(value), is_dead);
     const bool is_large = value.has_value() && value.num_bytes() >= kLargeBytes;
@@ -68,7 +71,12 @@ struct Worker::Step final : public StepRendezvous {
     return is_large || waiting.size() >= kBatchValues ? SendOutbox() : absl::OkStatus();
   }
   void ReceiveAsync(const std::string& key, Receive done) override {
-    here.ReceiveAsync(key, std::move(done));
+    StepRendezvous& from = exchange != nullptr && IsPartKey(key) ? *exchange : here;
+    from.ReceiveAsync(key, std::move(done));
+  }
+  void Abort(const Status& reason) override {
+    here.Abort(reason);
+    if (exchange != nullptr) exchange->Abort(reason);
   }
   void Flush() override {
     std::lock_guard lock(outbox_mutex);
@@ -90,6 +98,7 @@ struct Worker::Step final : public StepRendezvous {
 
   // Since it was started.
   std::shared_ptr<Program> program;
+  std::shared_ptr<StepRendezvous> exchange;  // of a partial run of this task's own master
   struct RunningPart {
     std::vector<Tensor> feeds, fetches;
     StepTrace trace;
@@ -247,6 +256,7 @@ void Worker::Start(const std::string& master, StartStep message) {
           "closed");
     } else {
       step->program = program->second;
+      step->exchange = std::move(message.exchange);
     }
   }
   if (!status.ok()) return Report(master, StepDone{message.step, std::move(status), {}});
@@ -344,7 +354,7 @@ void Worker::RememberEnd(StepId id) {
 
 void Worker::EndStep(const std::shared_ptr<Step>& step, const Status& reason) {
   step->cancellation.Cancel(reason);
-  step->here.Abort(reason);
+  step->Abort(reason);
 }
 
 void Worker::Abort(const AbortStep& message) {

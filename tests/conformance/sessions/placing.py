@@ -443,6 +443,29 @@ def ops_are_where_tensorflow_puts_them(scene):
     assert not found, "\n".join(found)
 
 
+@scenario
+def partial_runs_span_tasks(scene):
+    cluster = scene.cluster(ps=2, worker=2)
+    a, b, c = (tf1.placeholder(tf.float32, []) for _ in range(3))
+    with tf1.device("/job:ps/task:1"):
+        first = a + b
+    with tf1.device("/job:worker/task:1"):
+        second = first * c
+    with tf1.device("/job:ps/task:0"):
+        third = tf.reshape(second, tf.cast(tf.reshape(c, [1]), tf.int32))
+    with tf1.Session(cluster.target("worker", 0)) as session:
+        for _ in range(20):
+            run = session.partial_run_setup([first, second], [a, b, c])
+            assert session.partial_run(run, first, {a: 1, b: 2}) == 3
+            assert session.partial_run(run, second, {c: 17}) == 51
+        run = session.partial_run_setup([first, third], [a, b, c])
+        assert session.partial_run(run, first, {a: 1, b: 2}) == 3
+        error = error_of(lambda: session.partial_run(run, third, {c: 2}))
+        assert isinstance(error, tf.errors.InvalidArgumentError), error
+        session.partial_run_setup([first, second], [a, b, c])  # given up with the session
+    cluster.stop()
+
+
 def error_of(function):
     try:
         function()
