@@ -124,6 +124,24 @@ TEST_F(ParameterServerTest, PlacementsOfAllTasksAreLoggedAndTraced) {
   EXPECT_EQ(ran(here), 1);
 }
 
+TEST_F(ParameterServerTest, PartialRunsSpanTasks) {
+  const auto ps0 = Start("ps", 0), worker0 = Start("worker", 0);
+  Graph g;
+  const Output a = Placeholder(g, kFloat, {}), b = Placeholder(g, kFloat, {});
+  Output there;
+  {
+    const DeviceScope on(g, "/job:ps/task:0");
+    there = a + a;
+  }
+  const Output here = there * b;
+  Session session(worker0->target(), g);
+  for (int i = 0; i < 10; ++i) {
+    PartialRun run = session.MakePartialRun({a, b}, {there, here});
+    EXPECT_EQ(run.Run({there}, {{a, Tensor::Scalar(2.0f)}})[0].scalar<float>(), 4);
+    EXPECT_EQ(run.Run({here}, {{b, Tensor::Scalar(3.0f)}})[0].scalar<float>(), 12);
+  }
+}
+
 TEST_F(ParameterServerTest, AWorkerNeedsOnlyThePs) {
   const auto ps0 = Start("ps", 0);
   const auto worker0 = Start("worker", 0);

@@ -8,6 +8,7 @@
 
 #include "base/strings.h"
 #include "carillon/carillon.h"
+#include "eventually.h"
 #include "proto/step_stats.pb.h"
 #include "runtime/executable.h"
 
@@ -251,6 +252,19 @@ TEST_F(ClusterTaskTest, AProgramShowsTheGraphsOfAllTasks) {
   }
   EXPECT_EQ(where["Mul"], kPs0 + "/device:CPU:0");
   EXPECT_EQ(where["AddV2"], kWorker + "/device:CPU:0");
+}
+
+TEST_F(ClusterTaskTest, TemporaryProgramsAreForgotten) {
+  const Output x = Placeholder(g_, kFloat, {});
+  const DeviceScope on(g_, "/job:ps/task:0");
+  const Output y = x * 2.0f;
+  auto program =
+      Prepare({y}, {{x, Tensor::Scalar(3.0f)}}, {}, {.session = "test", .is_temporary = true});
+  ASSERT_TRUE(program.ok()) << program.status();
+  ASSERT_TRUE(Run(*program).ok());
+  EXPECT_EQ(tasks_[kPs0]->task.worker().num_programs(), 1);
+  program->program.reset();
+  EXPECT_TRUE(Eventually([&] { return tasks_[kPs0]->task.worker().num_programs() == 0; }));
 }
 
 // Start of two tasks, a value each way, two answers: nothing else in a step.

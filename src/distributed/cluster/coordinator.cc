@@ -43,6 +43,9 @@ class ClusterProgram final : public StepProgram {
     std::vector<int> feeds;
   };
   ClusterProgram(Coordinator* coordinator, ProgramId id) : coordinator(coordinator), id(id) {}
+  ~ClusterProgram() override {
+    if (is_temporary) coordinator->Release(*this);
+  }
 
   Status Run(const StepArgs& args, std::vector<Tensor>* fetches) override {
     std::mutex mutex;
@@ -75,6 +78,7 @@ class ClusterProgram final : public StepProgram {
   std::vector<Participant> participants;
   std::vector<std::unique_ptr<NodeGraph>> parts;  // as they were registered
   size_t num_fetches = 0;
+  bool is_temporary = false;
 };
 
 Coordinator::Coordinator(std::string self, TaskMessenger* messenger)
@@ -108,6 +112,7 @@ StatusOr<std::shared_ptr<StepProgram>> Coordinator::Register(PartitionedGraph gr
     registrations_.emplace(program->id, registration);
   }
   program->num_fetches = num_fetches;
+  program->is_temporary = options.is_temporary;
   program->parts = std::move(graphs);
   for (auto& [task, task_program] : by_task) {
     ClusterProgram::Participant& participant = program->participants.emplace_back();
@@ -147,6 +152,12 @@ void Coordinator::OnRegistered(const std::string& from, ProgramRegistered messag
   registration.waiting_for.erase(from);
   if (registration.status.ok()) registration.status = std::move(message.status);
   registration.changed.notify_all();
+}
+
+void Coordinator::Release(const ClusterProgram& program) {
+  // A task that is out of reach has forgotten it when it is back.
+  for (const auto& participant : program.participants)
+    messenger_->Send(participant.task, ReleaseProgram{program.id}).IgnoreError();
 }
 
 void Coordinator::Run(ClusterProgram& program, const StepArgs& args, std::vector<Tensor>* fetches,

@@ -93,7 +93,8 @@ StatusOr<std::shared_ptr<StepProgram>> MasterSession::MakeProgram(
                          .own_resources = options_.resources == nullptr,
                          .optimize = options.optimize,
                          .exact = options.lowering.kernels.exact,
-                         .measure = options.lowering.kernels.measure};
+                         .measure = options.lowering.kernels.measure,
+                         .is_temporary = options.in_parts};
   {
     std::lock_guard lock(tasks_mutex_);
     program.known_to = tasks_;

@@ -63,6 +63,10 @@ struct AbortStep {
 struct EndSession {
   std::string session;
 };
+// No step of the program will be started any more.
+struct ReleaseProgram {
+  ProgramId program = 0;
+};
 
 // To the master.
 struct ProgramRegistered {
@@ -85,7 +89,7 @@ struct Deliver {
 };
 
 using TaskMessage = std::variant<RegisterProgram, StartStep, AbortStep, EndSession,
-                                 ProgramRegistered, StepDone, Deliver>;
+                                 ProgramRegistered, StepDone, Deliver, ReleaseProgram>;
 
 // Moves messages to other tasks. Thread-safe.
 class TaskMessenger {

@@ -88,6 +88,10 @@ struct Writer {
     header.set_kind(wire::TaskHeader::END_SESSION);
     header.set_session(m.session);
   }
+  void operator()(const ReleaseProgram& m) {
+    header.set_kind(wire::TaskHeader::RELEASE_PROGRAM);
+    header.set_program(m.program);
+  }
   void operator()(const ProgramRegistered& m) {
     header.set_kind(wire::TaskHeader::PROGRAM_REGISTERED);
     header.set_program(m.program);
@@ -141,6 +145,8 @@ StatusOr<TaskMessage> MessageOf(wire::TaskHeader* header, std::vector<Tensor>* t
     }
     case wire::TaskHeader::END_SESSION:
       return EndSession{std::move(*header->mutable_session())};
+    case wire::TaskHeader::RELEASE_PROGRAM:
+      return ReleaseProgram{header->program()};
     case wire::TaskHeader::PROGRAM_REGISTERED:
       return ProgramRegistered{header->program(), StatusOf(*header)};
     case wire::TaskHeader::STEP_DONE: {

@@ -31,7 +31,8 @@ std::vector<TaskMessage> Examples() {
           ProgramRegistered{7, absl::OkStatus()},
           StepDone{8, absl::NotFoundError("nothing"), {}},
           StepDone{8, absl::OkStatus(), {{1, Tensor(DType::kInt64, Shape{0})}}, "times"},
-          StartStep{7, 9, {}, true}};
+          StartStep{7, 9, {}, true},
+          ReleaseProgram{7}};
 }
 
 std::string Bytes(const std::vector<TaskMessage>& messages) {
@@ -68,6 +69,7 @@ TEST(TaskWire, ComesBackAsItWas) {
   EXPECT_EQ(std::get<StepDone>((*got)[9]).step_stats, "times");
   EXPECT_FALSE(start.trace);
   EXPECT_TRUE(std::get<StartStep>((*got)[10]).trace);
+  EXPECT_EQ(std::get<ReleaseProgram>((*got)[11]).program, 7);
 }
 
 TEST(TaskWire, NothingIsNoMessage) {

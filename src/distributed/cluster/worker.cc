@@ -426,6 +426,15 @@ void Worker::End(const EndSession& message) {
     EndStep(step, absl::CancelledError("the session was closed while the step ran"));
 }
 
+void Worker::Release(const ReleaseProgram& message) {
+  std::shared_ptr<Program> last;  // destroyed without the lock
+  std::lock_guard lock(mutex_);
+  if (const auto found = programs_.find(message.program); found != programs_.end()) {
+    last = std::move(found->second);
+    programs_.erase(found);
+  }
+}
+
 void Worker::TaskLost(const std::string& task, const Status& reason) {
   std::vector<std::shared_ptr<Step>> steps;
   std::vector<std::string> orphans;

@@ -51,6 +51,7 @@ class Worker {
   void Start(const std::string& master, StartStep message);
   void Abort(const AbortStep& message);
   void End(const EndSession& message);
+  void Release(const ReleaseProgram& message);
 
   void Receive(Deliver message);
 
