@@ -59,12 +59,22 @@ bool ParsePart(std::string_view part, DeviceName* device) {
   return colon == std::string_view::npos || ParseIndex(type.substr(colon + 1), &device->index);
 }
 
+bool Fits(const std::optional<int>& asked, const std::optional<int>& there) {
+  return !asked.has_value() || *asked == DeviceName::kAny || asked == there;
+}
+
 void AppendIndex(std::string* out, std::string_view key, const std::optional<int>& index) {
   if (index.has_value())
     StrAppend(out, key, *index == DeviceName::kAny ? std::string("*") : StrCat(*index));
 }
 
 }  // namespace
+
+bool Fits(const DeviceName& asked, const DeviceName& there) {
+  return (!asked.job.has_value() || asked.job == there.job) && Fits(asked.replica, there.replica) &&
+         Fits(asked.task, there.task) && (!asked.type.has_value() || asked.type == there.type) &&
+         Fits(asked.index, there.index);
+}
 
 void DeviceName::FillFrom(const DeviceName& outer) {
   if (!job.has_value()) job = outer.job;

@@ -24,6 +24,9 @@ struct DeviceName {
   bool operator==(const DeviceName&) const = default;
 };
 
+// Whether `there`, a whole name, has all that `asked` names.
+bool Fits(const DeviceName& asked, const DeviceName& there);
+
 // Accepts the parts in any order, and /cpu:0, /GPU:0, /gpu, "" and "/". InvalidArgument quotes the
 // name and the part.
 StatusOr<DeviceName> ParseDeviceName(std::string_view name);

@@ -255,5 +255,38 @@ TEST(DeviceName, ReadsEveryFormAndPrintsOne) {
   }
 }
 
+TEST(DeviceName, WildcardsAskForNothing) {
+  const auto asked = ParseDeviceName("/job:*/replica:*/task:*/device:*");
+  ASSERT_TRUE(asked.ok()) << asked.status();
+  EXPECT_TRUE(Fits(*asked, *ParseDeviceName("/job:ps/replica:0/task:1/device:CPU:0")));
+  EXPECT_TRUE(ParseDeviceName("/job:a_1B").ok());
+  EXPECT_FALSE(ParseDeviceName("/job:_a").ok());
+  EXPECT_FALSE(ParseDeviceName("/device:CPU:0/device:CPU:0").ok());
+}
+
+TEST(DeviceName, FitsWhatHasAllThatIsAskedFor) {
+  const auto there = *ParseDeviceName("/job:ps/replica:0/task:1/device:CPU:0");
+  for (const char* asked : {"", "/", "/job:ps", "/task:1", "/job:ps/task:*", "/cpu:0", "/cpu:*",
+                            "/device:CPU:0", "/job:ps/replica:0/task:1/device:CPU:0"})
+    EXPECT_TRUE(Fits(*ParseDeviceName(asked), there)) << asked;
+  for (const char* asked : {"/job:worker", "/task:0", "/replica:1", "/gpu:0", "/cpu:1"})
+    EXPECT_FALSE(Fits(*ParseDeviceName(asked), there)) << asked;
+}
+
+// A function sees what the scopes inside of it have decided, and says all; beyond None nothing
+// counts.
+TEST(Graph, DeviceFunctionsSeeWhatWasDecidedInside) {
+  Graph g;
+  DeviceScope outer(g, "/job:worker/task:3");
+  DeviceScope function(g, [](const Operation& op) {
+    return op.device() == "/job:ps" ? "/job:ps/task:1" : op.device();
+  });
+  EXPECT_EQ(Constant(g, Tensor::Scalar(1)).op().device(), "/job:worker/task:3");
+  DeviceScope inner(g, "/job:ps");
+  EXPECT_EQ(Constant(g, Tensor::Scalar(1)).op().device(), "/job:ps/task:1");
+  DeviceScope none(g, nullptr);
+  EXPECT_EQ(Constant(g, Tensor::Scalar(1)).op().device(), "");
+}
+
 }  // namespace
 }  // namespace carillon

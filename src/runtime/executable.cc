@@ -120,12 +120,20 @@ StatusOr<std::unique_ptr<NodeGraph>> Specialize(const NodeGraph& graph, const Si
                                                 const SpecializeOptions& options, GraphDump& dump) {
   dump.Write("signature", ToText(signature));
   CARILLON_ASSIGN_OR_RETURN(std::unique_ptr<NodeGraph> work, PruneToSignature(graph, signature));
-  if (options.in_parts) CARILLON_RETURN_IF_ERROR(ExchangeInParts(work.get()));
+  if (options.in_parts) {
+    CARILLON_RETURN_IF_ERROR(ExchangeInParts(work.get()));
+    // Values come and go where the session is.
+    for (const auto& node : work->nodes()) {
+      if (node != nullptr && (node->op() == "_Recv" || node->op() == "_Send"))
+        node->set_device(devices.front());
+    }
+  }
   dump.Write("prune", *work);
   CARILLON_RETURN_IF_ERROR(ExpandFunctions(work.get()));
   dump.Write("expand-functions", *work);
   CARILLON_RETURN_IF_ERROR(
-      Place(work.get(), devices, {.allow_soft_placement = options.allow_soft_placement}));
+      Place(work.get(), devices,
+            {.allow_soft_placement = options.allow_soft_placement, .whole = &graph}));
   CARILLON_RETURN_IF_ERROR(ReadReferences(work.get()));
   CARILLON_RETURN_IF_ERROR(InferAllShapes(work.get()));
   dump.Write("infer-shapes", *work);

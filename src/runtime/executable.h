@@ -54,8 +54,10 @@ class Executable final : public StepProgram {
     executor_->RunAsync(args, fetches, std::move(done));
   }
   bool has_fixed_work() const override { return has_fixed_work_; }
+  std::vector<const NodeGraph*> graphs() const override { return {program_->graph.get()}; }
   const Program* local_program() const override { return program_.get(); }
   const Program& program() const { return *program_; }
+  const Device& device() const { return *device_; }
 
  private:
   Executable() = default;

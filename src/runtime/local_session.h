@@ -75,6 +75,7 @@ class AsyncStep {
   RunMetadata metadata;
   // What ran; null when the step failed before.
   const StepProgram* program() const { return program_.get(); }
+  const StepTrace& trace() const { return trace_; }
 
  private:
   friend class LocalSession;

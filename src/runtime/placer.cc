@@ -15,22 +15,33 @@ namespace {
 constexpr std::string_view kColocationPrefix = "loc:@";
 constexpr int kNowhere = -1;
 
-bool Fits(const std::optional<int>& asked, const std::optional<int>& there) {
-  return !asked.has_value() || *asked == DeviceName::kAny || asked == there;
-}
-
-bool Fits(const DeviceName& asked, const DeviceName& there) {
-  return (!asked.job.has_value() || asked.job == there.job) && Fits(asked.replica, there.replica) &&
-         Fits(asked.task, there.task) && (!asked.type.has_value() || asked.type == there.type) &&
-         Fits(asked.index, there.index);
-}
-
 // Nodes that must run together, with what they ask for together.
 struct Group {
   DeviceName asked;
   const Node* asking = nullptr;  // a member that asks for something
+  int members = 0;
   int device = kNowhere;
 };
+
+bool IsColocated(const Node& node) { return node.FindAttr("_class") != nullptr; }
+
+// Looks at the shape of its input, not at the values.
+bool ReadsOnlyShape(const Node& node) {
+  return node.op() == "Shape" || node.op() == "Size" || node.op() == "Rank";
+}
+
+// Makes its value of nothing.
+bool IsSource(const Node& node) {
+  return node.num_inputs() == 0 && node.num_outputs() == 1 && !node.output(0).is_ref &&
+         node.output(0).dtype != DType::kResource;
+}
+
+// Hands on what it is given, and has no place of its own.
+bool FollowsItsInput(const Node& node) {
+  return node.op() == "Identity" && node.device().empty() && !IsColocated(node) &&
+         node.input(0).node != nullptr && node.input(0).node->device().empty() &&
+         node.input(0).node->num_inputs() > 0;
+}
 
 class Placer {
  public:
@@ -45,6 +56,7 @@ class Placer {
     }
     CARILLON_RETURN_IF_ERROR(FormGroups());
     CARILLON_RETURN_IF_ERROR(ChooseDevices());
+    FollowInputs();
     FollowUses();
     for (const auto& node : graph_.nodes()) {
       if (node != nullptr) node->set_device(device_names_[static_cast<size_t>(DeviceOf(*node))]);
@@ -78,13 +90,17 @@ class Placer {
           follows[static_cast<size_t>(node->id())] = true;
         }
       }
-      CARILLON_RETURN_IF_ERROR(JoinByName(*node, &by_name));
+      if (FollowsItsInput(*node)) Join(node->id(), node->input(0).node->id());
+      JoinByName(*node, &by_name);
     }
+    for (const auto& [member, absent] : absent_)
+      CARILLON_RETURN_IF_ERROR(AddWishes(*absent, groups_[Root(member)], false));
     // What those ask for who follow a variable or a resource counts as far as it agrees with it.
     for (const bool followers : {false, true}) {
       for (const auto& node : graph_.nodes()) {
-        if (node != nullptr && follows[static_cast<size_t>(node->id())] == followers)
-          CARILLON_RETURN_IF_ERROR(AddWishes(*node, followers));
+        if (node == nullptr || follows[static_cast<size_t>(node->id())] != followers) continue;
+        ++GroupOf(*node).members;
+        CARILLON_RETURN_IF_ERROR(AddWishes(*node, GroupOf(*node), followers));
       }
     }
     return absl::OkStatus();
@@ -92,24 +108,38 @@ class Placer {
 
   void Join(int a, int b) { parent_[static_cast<size_t>(Root(a))] = Root(b); }
 
-  // "_class" lists nodes to run with. One that is not in this step stands for those that name it.
-  Status JoinByName(const Node& node, std::unordered_map<std::string, int>* by_name) {
-    const AttrValue* attr = node.FindAttr("_class");
-    const auto* names = attr == nullptr ? nullptr : attr->get_if<std::vector<std::string>>();
-    if (names == nullptr) return absl::OkStatus();
-    for (const std::string& name : *names) {
-      if (!name.starts_with(kColocationPrefix)) continue;
-      const std::string with = name.substr(kColocationPrefix.size());
+  // "_class" lists nodes to run with. One that is not in this step stands for those that name it,
+  // and for those that it is to run with itself.
+  void JoinByName(const Node& node, std::unordered_map<std::string, int>* by_name) {
+    std::vector<std::string> names = ColocatedWith(node);
+    while (!names.empty()) {
+      const std::string with = std::move(names.back());
+      names.pop_back();
       const Node* other = graph_.Find(with);
-      const int id =
-          by_name->emplace(with, other != nullptr ? other->id() : node.id()).first->second;
-      Join(node.id(), id);
+      const auto [known, is_new] =
+          by_name->emplace(with, other != nullptr ? other->id() : node.id());
+      Join(node.id(), known->second);
+      if (other != nullptr || !is_new || options_.whole == nullptr) continue;
+      const Node* absent = options_.whole->Find(with);
+      if (absent == nullptr) continue;
+      absent_.emplace_back(node.id(), absent);
+      for (std::string& name : ColocatedWith(*absent)) names.push_back(std::move(name));
     }
-    return absl::OkStatus();
   }
 
-  Status AddWishes(const Node& node, bool follows) {
-    Group& group = GroupOf(node);
+  static std::vector<std::string> ColocatedWith(const Node& node) {
+    const AttrValue* attr = node.FindAttr("_class");
+    const auto* names = attr == nullptr ? nullptr : attr->get_if<std::vector<std::string>>();
+    std::vector<std::string> with;
+    for (size_t i = 0; names != nullptr && i < names->size(); ++i) {
+      if ((*names)[i].starts_with(kColocationPrefix))
+        with.push_back((*names)[i].substr(kColocationPrefix.size()));
+    }
+    return with;
+  }
+
+  // `node` is a member of the group, or stands beside it.
+  Status AddWishes(const Node& node, Group& group, bool follows) {
     if (node.device().empty()) return absl::OkStatus();
     CARILLON_ASSIGN_OR_RETURN(const DeviceName asked, Parse(node));
     if (group.asking == nullptr) {
@@ -169,21 +199,21 @@ class Placer {
       Group& group = GroupOf(*node);
       if (group.device != kNowhere) continue;
       const Node& asking = group.asking != nullptr ? *group.asking : *node;
-      CARILLON_ASSIGN_OR_RETURN(group.device, FirstFit(group.asked, asking));
+      CARILLON_ASSIGN_OR_RETURN(group.device, FirstFit(&group.asked, asking));
     }
     return absl::OkStatus();
   }
 
-  StatusOr<int> FirstFit(DeviceName asked, const Node& node) const {
+  StatusOr<int> FirstFit(DeviceName* asked, const Node& node) const {
     const auto find = [&] {
       const auto found = std::ranges::find_if(
-          devices_, [&](const DeviceName& there) { return Fits(asked, there); });
+          devices_, [&](const DeviceName& there) { return Fits(*asked, there); });
       return found == devices_.end() ? kNowhere : static_cast<int>(found - devices_.begin());
     };
     int device = find();
     if (device == kNowhere && options_.allow_soft_placement) {
-      asked.type.reset();
-      asked.index.reset();
+      asked->type.reset();
+      asked->index.reset();
       device = find();
     }
     if (device != kNowhere) return device;
@@ -196,24 +226,34 @@ class Placer {
         NodeMark(node));
   }
 
-  // What nobody asked anything of: values that come from nowhere go where all their uses are,
-  // fetches stay where their values are.
+  void FollowInputs() {
+    for (const auto& node : graph_.nodes()) {
+      if (node != nullptr && ReadsOnlyShape(*node) && node->input(0).node != nullptr)
+        MoveTo(DeviceOf(*node->input(0).node), *node);
+    }
+  }
+
+  // Values that come from nowhere go where all their uses are, fetches stay where their values are.
   void FollowUses() {
     const UseMap uses(graph_);
     for (const auto& node : graph_.nodes()) {
-      if (node == nullptr || GroupOf(*node).asking != nullptr) continue;
-      if (node->op() == "_Retval") {
-        groups_[Root(node->id())].device = DeviceOf(*node->input(0).node);
-      } else if (node->num_inputs() == 0 && node->num_outputs() == 1 && !node->output(0).is_ref &&
-                 node->output(0).dtype != DType::kResource) {
-        const auto& all = uses.uses(*node);
-        if (all.empty()) continue;
-        const int device = DeviceOf(*all.front().node);
-        if (std::ranges::all_of(
-                all, [&](const UseMap::Use& use) { return DeviceOf(*use.node) == device; }))
-          GroupOf(*node).device = device;
-      }
+      if (node == nullptr) continue;
+      if (node->op() == "_Retval") MoveTo(DeviceOf(*node->input(0).node), *node);
+      if (!IsSource(*node)) continue;
+      const auto& all = uses.uses(*node);
+      if (all.empty()) continue;
+      const int device = DeviceOf(*all.front().node);
+      if (std::ranges::all_of(
+              all, [&](const UseMap::Use& use) { return DeviceOf(*use.node) == device; }))
+        MoveTo(device, *node);
     }
+  }
+
+  // Unless that is not what the node asks for, or it runs with others.
+  void MoveTo(int device, const Node& node) {
+    Group& group = GroupOf(node);
+    if (group.members == 1 && Fits(group.asked, devices_[static_cast<size_t>(device)]))
+      group.device = device;
   }
 
   NodeGraph& graph_;
@@ -221,7 +261,9 @@ class Placer {
   const PlacerOptions options_;
   std::vector<DeviceName> devices_;
   std::vector<int> parent_;  // of each node in its tree; the root stands for the group
-  std::unordered_map<int, Group> groups_;               // by root
+  std::unordered_map<int, Group> groups_;  // by root
+  // Members of groups, and nodes that are not in the graph with which they are to run.
+  std::vector<std::pair<int, const Node*>> absent_;
   std::unordered_map<std::string, DeviceName> parsed_;  // few names, many nodes
 };
 

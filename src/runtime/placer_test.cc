@@ -111,5 +111,94 @@ TEST_F(PlacerTest, SoftPlacementFreesTypeAndNumberButNotTheTask) {
   EXPECT_NE(status.message().find(kPs0), std::string::npos) << "lists what there is: " << status;
 }
 
+TEST_F(PlacerTest, WhatReadsOnlyTheShapeIsWithTheValue) {
+  Output value;
+  {
+    const DeviceScope on(g_, "/job:ps/task:1");
+    value = Neg(Const(g_, 1.0f));
+  }
+  const Output free = OpBuilder("Shape").Arg(value).Attr("out_type", kInt32);
+  Output near, far;
+  {
+    const DeviceScope on(g_, "/job:ps");
+    near = OpBuilder("Rank").Arg(value);
+  }
+  {
+    const DeviceScope on(g_, "/job:worker/task:0");
+    far = OpBuilder("Size").Arg(value).Attr("out_type", kInt32);
+  }
+  ASSERT_TRUE(PlaceAll().ok());
+  EXPECT_EQ(free.op().device(), kPs1);
+  EXPECT_EQ(near.op().device(), kPs1);
+  EXPECT_EQ(far.op().device(), kWorker0);
+}
+
+TEST_F(PlacerTest, ValuesFromNowhereGoToTheirUsesWithinWhatTheyAskFor) {
+  const Output ps = Value("/job:ps"), worker = Value("/job:worker");
+  const DeviceScope on(g_, "/job:ps/task:1");
+  const Output sum = ps + worker;
+  ASSERT_TRUE(PlaceAll().ok());
+  EXPECT_EQ(sum.op().device(), kPs1);
+  EXPECT_EQ(ps.op().device(), kPs1);
+  EXPECT_EQ(worker.op().device(), kWorker1);
+}
+
+TEST_F(PlacerTest, AnIdentityThatAsksForNothingIsWithSuchAnInput) {
+  Output handle;
+  {
+    const DeviceScope on(g_, "/job:ps/task:1");
+    handle = OpBuilder(g_, "VarHandleOp").Attr("dtype", kFloat).Attr("shape", PartialShape{});
+  }
+  const Output read = OpBuilder("ReadVariableOp").Arg(handle).Attr("dtype", kFloat);
+  const Output handed_on = Identity(Identity(read)), used = Neg(handed_on);
+  Output elsewhere;
+  {
+    const DeviceScope on(g_, "/job:worker/task:0");
+    elsewhere = Identity(read);
+  }
+  ASSERT_TRUE(PlaceAll().ok());
+  EXPECT_EQ(read.op().device(), kPs1);
+  EXPECT_EQ(handed_on.op().device(), kPs1);
+  EXPECT_EQ(used.op().device(), kWorker1);
+  EXPECT_EQ(elsewhere.op().device(), kWorker0);
+}
+
+TEST_F(PlacerTest, ColocationReachesNodesThatAreNotInTheGraph) {
+  Graph whole;
+  const NameScope scope(whole, "absent");
+  Output here;
+  {
+    const DeviceScope on(whole, "/job:ps/task:1");
+    const Output anchor = Const(whole, 1.0f);
+    const ColocateWith with(whole, anchor);
+    here = Neg(Const(whole, 2.0f));
+  }
+  const Output left = Neg(Const(g_, 2.0f));
+  left.node()->set_attr("_class", std::vector<std::string>{"loc:@" + here.op().name()});
+  ASSERT_TRUE(PlaceAll({.whole = &whole.nodes()}).ok());
+  EXPECT_EQ(left.op().device(), kPs1);
+}
+
+TEST_F(PlacerTest, TypesThatDifferInAGroupAreFreedBySoftPlacement) {
+  const Output at = Value("/job:ps/task:1/device:CPU:0");
+  Output with;
+  {
+    const ColocateWith scope(g_, at);
+    with = Neg(Const(g_, 1.0f));
+  }
+  with.node()->set_device("/device:GPU:0");
+  EXPECT_EQ(PlaceAll().code(), absl::StatusCode::kInvalidArgument);
+  ASSERT_TRUE(PlaceAll({.allow_soft_placement = true}).ok());
+  EXPECT_EQ(with.op().device(), kPs1);
+}
+
+TEST_F(PlacerTest, ErrorsSayWhatWasAskedForAndWhatThereIs) {
+  Value("/job:moon/task:2");
+  const Status status = PlaceAll();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  for (const char* name : {"/job:moon/task:2", kWorker0, kWorker1, kPs0, kPs1})
+    EXPECT_NE(status.message().find(name), std::string::npos) << status;
+}
+
 }  // namespace
 }  // namespace carillon

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <unordered_map>
@@ -13,9 +14,11 @@ namespace carillon {
 
 // May hold back what was sent, so that it travels with more, until Flush. Executors call that
 // before they wait, before something that takes long, and at the end.
-class StepRendezvous : public Rendezvous {
+class StepRendezvous : public Rendezvous, public std::enable_shared_from_this<StepRendezvous> {
  public:
   virtual void Flush() {}
+  // Ends every wait, now and later, with `reason`. The first call counts.
+  virtual void Abort(const Status& reason) = 0;
 };
 
 // Invariants, under mutex_: for a key either values or waiters are queued, never both; once
@@ -25,8 +28,7 @@ class LocalRendezvous final : public StepRendezvous {
  public:
   Status Send(const std::string& key, Tensor value, bool is_dead) override;
   void ReceiveAsync(const std::string& key, Receive done) override;
-  // Ends every wait, now and later, with `reason`. The first call counts.
-  void Abort(const Status& reason);
+  void Abort(const Status& reason) override;
   // Nothing will be sent any more: waits for what was not end with `reason`, now and later.
   void EndSending(const Status& reason);
 

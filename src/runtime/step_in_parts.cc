@@ -67,11 +67,11 @@ StatusOr<std::unique_ptr<StepInParts>> LocalSession::StartInParts(
   step->fed_.resize(feeds.size());
   step->fetched_.resize(fetches.size());
   step->args_ = MakeArgs({}, &step->cancellation_);
-  step->args_.rendezvous = &step->rendezvous_;
+  step->args_.rendezvous = step->rendezvous_.get();
   StepInParts* running = step.get();
   uint64_t token = 0;
   running->cancellation_.Register(
-      &token, [running] { running->rendezvous_.Abort(running->cancellation_.reason()); });
+      &token, [running] { running->rendezvous_->Abort(running->cancellation_.reason()); });
   CARILLON_RETURN_IF_ERROR(Enter(&running->cancellation_));
   running->ended_ = false;
   const Status started = CatchAsStatus([&] {
@@ -93,9 +93,9 @@ StepInParts::~StepInParts() {
 
 void StepInParts::End(Status status) {
   if (status.ok()) {
-    rendezvous_.EndSending(NotTaken());
+    rendezvous_->EndSending(NotTaken());
   } else {
-    rendezvous_.Abort(status);
+    rendezvous_->Abort(status);
   }
   session_->Leave(&cancellation_);
   // Notified under the lock: the object may be gone as soon as it is released.
@@ -165,7 +165,7 @@ Status StepInParts::Trade(const std::vector<std::pair<size_t, Tensor>>& feeds,
   for (const auto& [i, value] : feeds) {
     fed_[i] = true;
     CARILLON_RETURN_IF_ERROR(
-        rendezvous_.Send(FeedKey(static_cast<int64_t>(i)), value, /*is_dead=*/false));
+        rendezvous_->Send(FeedKey(static_cast<int64_t>(i)), value, /*is_dead=*/false));
   }
   // The waits share one counter: the last answer wakes us.
   std::mutex mutex;
@@ -175,14 +175,14 @@ Status StepInParts::Trade(const std::vector<std::pair<size_t, Tensor>>& feeds,
   results->assign(fetches.size(), Tensor());
   for (size_t k = 0; k < fetches.size(); ++k) {
     fetched_[fetches[k]] = true;
-    rendezvous_.ReceiveAsync(FetchKey(static_cast<int64_t>(fetches[k])),
-                             [&, k](const Status& status, Tensor value, bool is_dead) {
-                               std::lock_guard lock(mutex);
-                               if (first_error.ok()) first_error = is_dead ? NotTaken() : status;
-                               (*results)[k] = std::move(value);
-                               --open;
-                               answered.notify_all();
-                             });
+    rendezvous_->ReceiveAsync(FetchKey(static_cast<int64_t>(fetches[k])),
+                              [&, k](const Status& status, Tensor value, bool is_dead) {
+                                std::lock_guard lock(mutex);
+                                if (first_error.ok()) first_error = is_dead ? NotTaken() : status;
+                                (*results)[k] = std::move(value);
+                                --open;
+                                answered.notify_all();
+                              });
   }
   std::unique_lock lock(mutex);
   answered.wait(lock, [&] { return open == 0; });

@@ -64,7 +64,7 @@ class StepInParts final : public PartsRunner {
   std::shared_ptr<StepProgram> program_;
   StepArgs args_;
   std::vector<Tensor> no_fetches_;  // they go through the rendezvous
-  LocalRendezvous rendezvous_;
+  const std::shared_ptr<LocalRendezvous> rendezvous_ = std::make_shared<LocalRendezvous>();
   CancellationSource cancellation_;
 
   std::mutex mutex_;

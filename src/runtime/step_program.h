@@ -25,6 +25,8 @@ class StepProgram {
   // Whether a step does the same, and takes about as long, whatever its feeds hold: no loops, no
   // waiting, all sizes known.
   virtual bool has_fixed_work() const { return false; }
+  // The graphs that run, one for each device.
+  virtual std::vector<const NodeGraph*> graphs() const = 0;
   // What runs in this process; null when that is not all of it.
   virtual const Program* local_program() const { return nullptr; }
 

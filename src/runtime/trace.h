@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "carillon/session.h"
@@ -19,6 +20,8 @@ struct KernelTiming {
 // Filled by one step at a time.
 struct StepTrace {
   std::vector<KernelTiming> kernels;
+  // Of a step that runs on several tasks: a serialized StepStats from each.
+  std::vector<std::string> step_stats;
 };
 
 int64_t NowNanoseconds();

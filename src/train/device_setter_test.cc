@@ -143,5 +143,36 @@ TEST(PsStrategy, RefusesWhatMakesNoSense) {
   EXPECT_THROW(MakeVariable(g), Error);
 }
 
+TEST(ReplicaDeviceSetter, TablesAndOldVariablesGoToThePsQueuesDoNot) {
+  Graph g;
+  DeviceScope on(g, ReplicaDeviceSetter(kTwoPs));
+  const Operation old =
+      OpBuilder(g, "VariableV2").Attr("dtype", kFloat).Attr("shape", PartialShape{}).Build();
+  const Operation table = OpBuilder(g, "MutableHashTableV2")
+                              .Attr("key_dtype", kInt64)
+                              .Attr("value_dtype", kFloat)
+                              .Build();
+  const Operation queue =
+      OpBuilder(g, "FIFOQueueV2").Attr("component_types", std::vector<DType>{kFloat}).Build();
+  EXPECT_EQ(DeviceOf(old), "/job:ps/task:0");
+  EXPECT_EQ(DeviceOf(table), "/job:ps/task:1");
+  EXPECT_EQ(DeviceOf(queue), "/job:worker");
+}
+
+TEST(ReplicaDeviceSetter, PartsOfThePsDeviceAreKept) {
+  Graph g;
+  DeviceScope on(g, ReplicaDeviceSetter(kTwoPs, {.worker_device = "/job:worker/task:1/gpu:0",
+                                                 .ps_device = "/job:ps/cpu:0"}));
+  EXPECT_EQ(DeviceOf(MakeVariable(g)), "/job:ps/task:0/device:CPU:0");
+  EXPECT_EQ(DeviceOf(MakeVariable(g)), "/job:ps/task:1/device:CPU:0");
+  EXPECT_EQ(DeviceOf(Const(g, 1.0f)), "/job:worker/task:1/device:GPU:0");
+}
+
+TEST(ReplicaDeviceSetter, WithoutAJobForThePsNoTaskIsChosen) {
+  Graph g;
+  DeviceScope on(g, ReplicaDeviceSetter({}, {.ps_device = "/cpu:0", .ps_tasks = 2}));
+  EXPECT_EQ(DeviceOf(MakeVariable(g)), "/device:CPU:0");
+}
+
 }  // namespace
 }  // namespace carillon

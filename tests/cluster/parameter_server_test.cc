@@ -1,7 +1,9 @@
 // Parameter servers and workers in one process, over real gRPC.
+#include <algorithm>
 #include <chrono>
 #include <future>
 #include <gtest/gtest.h>
+#include <sstream>
 #include <thread>
 #include <vector>
 
@@ -74,6 +76,70 @@ TEST_F(ParameterServerTest, WorkersShareTheVariablesOfThePs) {
   other.Close();
   Session again(worker1->target(), second.g);
   EXPECT_EQ(again.Run(second.sum).ToString(), seen.ToString());
+}
+
+TEST_F(ParameterServerTest, TheOnlyTaskOfAClusterNeedsNoName) {
+  ClusterSpec cluster;
+  cluster.AddJob("lonely", ClusterSpec::Tasks{{3, Local(FreePort())}});
+  const Server server({.cluster = cluster});
+  EXPECT_EQ(server.target(), "grpc://" + cluster.address("lonely", 3));
+  Graph g;
+  const DeviceScope on(g, "/job:lonely/task:3");
+  Session session(server.target(), g);
+  EXPECT_EQ(session.Run(Const(g, 1.0f) + Const(g, 2.0f)).scalar<float>(), 3);
+}
+
+TEST_F(ParameterServerTest, PlacementsOfAllTasksAreLoggedAndTraced) {
+  const auto ps0 = Start("ps", 0), ps1 = Start("ps", 1);
+  Server worker({.job = "worker", .task = 0, .cluster = cluster_, .log_device_placement = true});
+  Graph g;
+  const Output x = Placeholder(g, kFloat, {});
+  Output there;
+  {
+    const DeviceScope on(g, "/job:ps/task:1");
+    there = x * x;
+  }
+  const Output here = there + x;
+  Session session(worker.target(), g);
+  testing::internal::CaptureStderr();
+  RunMetadata metadata;
+  session.Run({here, there}, {{x, Tensor::Scalar(2.0f)}}, {}, {.trace = true}, &metadata);
+  const std::string log = testing::internal::GetCapturedStderr();
+  const auto says = [&](const std::string& node, const std::string& device) {
+    std::istringstream lines(log);
+    for (std::string line; std::getline(lines, line);) {
+      if (line.find("placed") != std::string::npos && line.find(node) != std::string::npos &&
+          line.ends_with(device))
+        return true;
+    }
+    return false;
+  };
+  EXPECT_TRUE(says("'" + there.op().name() + "'", "/job:ps/replica:0/task:1/device:CPU:0")) << log;
+  EXPECT_TRUE(says("'" + here.op().name() + "'", "/job:worker/replica:0/task:0/device:CPU:0"))
+      << log;
+  const auto ran = [&](const Output& value) {
+    return std::ranges::count(metadata.nodes, value.op().name(), &NodeTiming::node);
+  };
+  EXPECT_EQ(ran(there), 1);
+  EXPECT_EQ(ran(here), 1);
+}
+
+TEST_F(ParameterServerTest, PartialRunsSpanTasks) {
+  const auto ps0 = Start("ps", 0), worker0 = Start("worker", 0);
+  Graph g;
+  const Output a = Placeholder(g, kFloat, {}), b = Placeholder(g, kFloat, {});
+  Output there;
+  {
+    const DeviceScope on(g, "/job:ps/task:0");
+    there = a + a;
+  }
+  const Output here = there * b;
+  Session session(worker0->target(), g);
+  for (int i = 0; i < 10; ++i) {
+    PartialRun run = session.MakePartialRun({a, b}, {there, here});
+    EXPECT_EQ(run.Run({there}, {{a, Tensor::Scalar(2.0f)}})[0].scalar<float>(), 4);
+    EXPECT_EQ(run.Run({here}, {{b, Tensor::Scalar(3.0f)}})[0].scalar<float>(), 12);
+  }
 }
 
 TEST_F(ParameterServerTest, AWorkerNeedsOnlyThePs) {

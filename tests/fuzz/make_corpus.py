@@ -108,6 +108,24 @@ def main():
     put("example_fuzz", "unpacked", example(label=(3, number(1, 3))))
     put("example_fuzz", "tensor", tensor(1, (2, 3), field(4, floats)))
     put("example_fuzz", "line", b'1.5,"a ""b"" c"')
+    # src/proto/task.proto: a header as field 1, its tensors as field 2.
+    program = (field(1, field(1, b"/job:ps/replica:0/task:0/device:CPU:0") + field(2, b"a graph") + field(3, b"\0\2") + field(4, b"\1")) +
+               field(2, field(1, b"edge 0") + field(2, b"/job:worker/replica:0/task:1")) + number(3, 1))
+    long = lambda key, value: varint(key << 3 | 1) + struct.pack("<Q", value)
+    scalar = field(2, tensor(1, (), field(5, floats[:4])))
+    messages = {
+        "register": field(1, number(1, 1) + long(2, 7) + field(4, b"session") + field(10, program)),
+        "start": field(1, number(1, 2) + long(2, 7) + long(3, 8) + field(9, b"\0\2") + number(11, 1)) + scalar + scalar,
+        "abort": field(1, number(1, 3) + long(3, 8) + number(7, 10) + field(8, b"no")),
+        "end_session": field(1, number(1, 4) + field(4, b"session")),
+        "registered": field(1, number(1, 5) + long(2, 7)),
+        "done": field(1, number(1, 6) + long(3, 8) + field(9, b"\1") + field(12, b"times")) + field(2, tensor(1, (2, 3), field(4, floats))),
+        "deliver": field(1, number(1, 7) + long(3, 8) + field(5, b"edge 0;3")) + field(2, tensor(1, (2, 3), field(4, floats))),
+        "dead": field(1, number(1, 7) + long(3, 8) + field(5, b"edge 1") + number(6, 1)),
+    }
+    for name, message in messages.items():
+        put("task_fuzz", name, message)
+    put("task_fuzz", "all", b"".join(messages.values()))
     bmp = struct.pack("<2sIHHIIiiHHIIiiII", b"BM", 54 + 16, 0, 0, 54, 40, 2, 2, 1, 24, 0, 16, 0, 0, 0, 0) + bytes(16)
     put("image_fuzz", "bmp", bmp)
     chunk = lambda kind, data: struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))

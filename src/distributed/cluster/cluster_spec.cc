@@ -216,6 +216,25 @@ std::string ClusterSpec::ToJson() const {
 
 std::vector<std::string> SplitHosts(std::string_view hosts) { return Split(hosts, ','); }
 
+namespace {
+
+void CheckChief(const TaskConfig& config) {
+  for (const char* chief : {"chief", "master"}) {
+    if (config.cluster.num_tasks(chief) > 1) {
+      Throw(InvalidArgument("TF_CONFIG: job '", chief, "' has ", config.cluster.num_tasks(chief),
+                            " tasks; there can be only one"));
+    }
+  }
+  if (!config.cluster.HasJob("master")) return;
+  if (config.cluster.HasJob("chief"))
+    Throw(
+        InvalidArgument("TF_CONFIG has both a job 'chief' and a job 'master': they are the same"));
+  if (config.job == "evaluator")
+    Throw(InvalidArgument("TF_CONFIG: a cluster with a job 'master' has no evaluator"));
+}
+
+}  // namespace
+
 TaskConfig TaskConfig::FromJson(std::string_view json) {
   TaskConfig config;
   if (Trim(json).empty()) return config;
@@ -253,12 +272,18 @@ TaskConfig TaskConfig::FromJson(std::string_view json) {
     }
     return config;
   }
-  if (task == nullptr)
+  if (task == nullptr || Find(task->struct_value(), "type") == nullptr ||
+      Find(task->struct_value(), "index") == nullptr) {
     Throw(
         InvalidArgument("TF_CONFIG has a cluster but does not say which task this is: add "
                         "\"task\": {\"type\": ..., \"index\": ...}"));
-  // An evaluator stands outside of the cluster.
-  if (config.job != "evaluator") config.cluster.address(config.job, config.task);
+  }
+  CheckChief(config);
+  if (config.job == "evaluator") {
+    config.cluster = {};  // it stands outside
+  } else {
+    config.cluster.address(config.job, config.task);
+  }
   return config;
 }
 

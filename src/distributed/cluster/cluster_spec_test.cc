@@ -125,5 +125,27 @@ TEST(TaskConfig, SaysWhatIsWrong) {
       TaskConfig::FromJson(R"({"cluster": {"ps": ["p:1"]}, "task": {"type": "ps", "index": -1}})"));
 }
 
+TEST(TaskConfig, ThereIsOneChief) {
+  const auto read = [](const std::string& jobs, const std::string& task) {
+    return TaskConfig::FromJson(StrCat(R"({"cluster": {)", jobs, R"(}, "task": {)", task, "}}"));
+  };
+  const std::string ps = R"("type": "ps", "index": 0)";
+  EXPECT_REFUSED("only one", read(R"("chief": ["a:1", "b:2"], "ps": ["p:3"])", ps));
+  EXPECT_REFUSED("both", read(R"("chief": ["a:1"], "master": ["b:2"], "ps": ["p:3"])", ps));
+  EXPECT_REFUSED("evaluator",
+                 read(R"("master": ["b:2"], "ps": ["p:3"])", R"("type": "evaluator", "index": 0)"));
+  EXPECT_REFUSED("does not say which task", read(R"("ps": ["p:3"])", R"("index": 0)"));
+  EXPECT_REFUSED("does not say which task", read(R"("ps": ["p:3"])", R"("type": "ps")"));
+}
+
+TEST(TaskConfig, AnEvaluatorStandsOutsideOfTheCluster) {
+  const TaskConfig config = TaskConfig::FromJson(
+      R"({"cluster": {"chief": ["c:1"], "worker": ["w:2"]},
+          "task": {"type": "evaluator", "index": 0}})");
+  EXPECT_TRUE(config.cluster.empty());
+  EXPECT_EQ(config.job, "evaluator");
+  EXPECT_FALSE(config.is_chief());
+}
+
 }  // namespace
 }  // namespace carillon

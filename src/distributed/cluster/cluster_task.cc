@@ -35,6 +35,7 @@ void ClusterTask::Handle(const std::string& from, TaskMessage message) {
                  [&](StartStep& m) { worker_.Start(from, std::move(m)); },
                  [&](AbortStep& m) { worker_.Abort(m); },
                  [&](carillon::EndSession& m) { worker_.End(m); },
+                 [&](ReleaseProgram& m) { worker_.Release(m); },
                  [&](Deliver& m) { worker_.Receive(std::move(m)); },
                  [&](ProgramRegistered& m) { coordinator_.OnRegistered(from, std::move(m)); },
                  [&](StepDone& m) { coordinator_.OnDone(from, std::move(m)); },

@@ -8,6 +8,8 @@
 
 #include "base/strings.h"
 #include "carillon/carillon.h"
+#include "eventually.h"
+#include "proto/step_stats.pb.h"
 #include "runtime/executable.h"
 
 namespace carillon {
@@ -211,6 +213,58 @@ TEST_F(ClusterTaskTest, ValuesGoRoundTheTasks) {
     EXPECT_EQ((*results)[1].values<float>()[0], 3);
   }
   for (const auto& [name, task] : tasks_) EXPECT_EQ(task->task.worker().num_steps(), 0);
+}
+
+TEST_F(ClusterTaskTest, ATraceTellsOfAllTasks) {
+  const auto program = PrepareRoundTrip();
+  ASSERT_TRUE(program.ok()) << program.status();
+  CancellationSource cancellation;
+  StepTrace trace;
+  std::vector<Tensor> results;
+  ASSERT_TRUE(
+      program->program
+          ->Run({.feeds = program->feeds, .cancellation = &cancellation, .trace = &trace}, &results)
+          .ok());
+  std::map<std::string, std::vector<std::string>> ran;
+  for (const std::string& bytes : trace.step_stats) {
+    tensorflow::StepStats stats;
+    ASSERT_TRUE(stats.ParseFromString(bytes));
+    for (const auto& device : stats.dev_stats()) {
+      for (const auto& node : device.node_stats()) ran[device.device()].push_back(node.node_name());
+    }
+  }
+  const auto has = [&](const std::string& task, const std::string& node) {
+    return std::ranges::count(ran[task + "/device:CPU:0"], node) == 1;
+  };
+  EXPECT_EQ(ran.size(), 2);
+  EXPECT_TRUE(has(kPs0, "Mul"));
+  EXPECT_TRUE(has(kWorker, "AddV2"));
+}
+
+TEST_F(ClusterTaskTest, AProgramShowsTheGraphsOfAllTasks) {
+  const auto program = PrepareRoundTrip();
+  ASSERT_TRUE(program.ok()) << program.status();
+  std::map<std::string, std::string> where;
+  for (const NodeGraph* graph : program->program->graphs()) {
+    for (const auto& node : graph->nodes()) {
+      if (node != nullptr) where[node->name()] = node->device();
+    }
+  }
+  EXPECT_EQ(where["Mul"], kPs0 + "/device:CPU:0");
+  EXPECT_EQ(where["AddV2"], kWorker + "/device:CPU:0");
+}
+
+TEST_F(ClusterTaskTest, TemporaryProgramsAreForgotten) {
+  const Output x = Placeholder(g_, kFloat, {});
+  const DeviceScope on(g_, "/job:ps/task:0");
+  const Output y = x * 2.0f;
+  auto program =
+      Prepare({y}, {{x, Tensor::Scalar(3.0f)}}, {}, {.session = "test", .is_temporary = true});
+  ASSERT_TRUE(program.ok()) << program.status();
+  ASSERT_TRUE(Run(*program).ok());
+  EXPECT_EQ(tasks_[kPs0]->task.worker().num_programs(), 1);
+  program->program.reset();
+  EXPECT_TRUE(Eventually([&] { return tasks_[kPs0]->task.worker().num_programs() == 0; }));
 }
 
 // Start of two tasks, a value each way, two answers: nothing else in a step.

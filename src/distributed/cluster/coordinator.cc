@@ -8,6 +8,7 @@
 #include "base/random_id.h"
 #include "base/strings.h"
 #include "graph/graph_def.h"
+#include "runtime/rendezvous.h"
 
 namespace carillon {
 namespace {
@@ -45,6 +46,7 @@ struct Coordinator::Step {
   std::vector<Tensor>* fetches;
   Executor::Done done;
   CancellationSource* cancellation;
+  StepTrace* trace;  // null: none is wanted
   uint64_t token = 0;
 };
 
@@ -56,6 +58,9 @@ class ClusterProgram final : public StepProgram {
     std::vector<int> feeds;
   };
   ClusterProgram(Coordinator* coordinator, ProgramId id) : coordinator(coordinator), id(id) {}
+  ~ClusterProgram() override {
+    if (is_temporary) coordinator->Release(*this);
+  }
 
   Status Run(const StepArgs& args, std::vector<Tensor>* fetches) override {
     std::mutex mutex;
@@ -77,10 +82,18 @@ class ClusterProgram final : public StepProgram {
     coordinator->Run(*this, args, fetches, std::move(done));
   }
 
+  std::vector<const NodeGraph*> graphs() const override {
+    std::vector<const NodeGraph*> all;
+    for (const auto& part : parts) all.push_back(part.get());
+    return all;
+  }
+
   Coordinator* const coordinator;
   const ProgramId id;
   std::vector<Participant> participants;
+  std::vector<std::unique_ptr<NodeGraph>> parts;  // as they were registered
   size_t num_fetches = 0;
+  bool is_temporary = false;
 };
 
 Coordinator::Coordinator(std::string self, TaskMessenger* messenger)
@@ -92,6 +105,7 @@ StatusOr<std::shared_ptr<StepProgram>> Coordinator::Register(PartitionedGraph gr
   std::shared_ptr<ClusterProgram> program;
   std::map<std::string, TaskProgram> by_task;
   std::vector<std::string> task_of_part;
+  std::vector<std::unique_ptr<NodeGraph>> graphs;
   size_t num_fetches = 0;
   for (Part& part : graph.parts) {
     std::string task = TaskOfDevice(part.device);
@@ -99,6 +113,7 @@ StatusOr<std::shared_ptr<StepProgram>> Coordinator::Register(PartitionedGraph gr
     by_task[task].parts.push_back({part.device, ExportGraphDefBinary(*part.graph),
                                    std::move(part.feeds), std::move(part.fetches)});
     task_of_part.push_back(std::move(task));
+    graphs.push_back(std::move(part.graph));
   }
   for (const Channel& channel : graph.channels) {
     const std::string& from = task_of_part[static_cast<size_t>(channel.from)];
@@ -112,6 +127,8 @@ StatusOr<std::shared_ptr<StepProgram>> Coordinator::Register(PartitionedGraph gr
     registrations_.emplace(program->id, registration);
   }
   program->num_fetches = num_fetches;
+  program->is_temporary = options.is_temporary;
+  program->parts = std::move(graphs);
   for (auto& [task, task_program] : by_task) {
     ClusterProgram::Participant& participant = program->participants.emplace_back();
     participant.task = task;
@@ -157,12 +174,19 @@ void Coordinator::OnRegistered(const std::string& from, ProgramRegistered messag
   registration.changed.notify_all();
 }
 
+void Coordinator::Release(const ClusterProgram& program) {
+  // A task that is out of reach has forgotten it when it is back.
+  for (const auto& participant : program.participants)
+    messenger_->Send(participant.task, ReleaseProgram{program.id}).IgnoreError();
+}
+
 void Coordinator::Run(ClusterProgram& program, const StepArgs& args, std::vector<Tensor>* fetches,
                       Executor::Done done) {
   auto step = std::make_shared<Step>();
   step->fetches = fetches;
   step->done = std::move(done);
   step->cancellation = args.cancellation;
+  step->trace = args.trace;
   fetches->assign(program.num_fetches, Tensor());
   StepId id;
   {
@@ -180,20 +204,19 @@ void Coordinator::Run(ClusterProgram& program, const StepArgs& args, std::vector
     return step->done(args.cancellation->reason());
   }
   for (const auto& [task, feeds] : program.participants) {
-    StartStep start{program.id, id, {}};
+    StartStep start{program.id, id, {}, args.trace != nullptr};
+    if (task == self_ && args.rendezvous != nullptr)
+      start.exchange = args.rendezvous->shared_from_this();
     for (const int feed : feeds)
       start.feeds.emplace_back(feed, args.feeds[static_cast<size_t>(feed)]);
     Status sent = messenger_->Send(task, std::move(start));
-    if (!sent.ok()) TaskDone(id, task, std::move(sent), {});
+    if (!sent.ok()) OnDone(task, {id, std::move(sent)});
   }
 }
 
 void Coordinator::OnDone(const std::string& from, StepDone message) {
-  TaskDone(message.step, from, std::move(message.status), std::move(message.fetches));
-}
-
-void Coordinator::TaskDone(StepId id, const std::string& from, Status status,
-                           std::vector<IndexedTensor> fetches) {
+  const StepId id = message.step;
+  const Status& status = message.status;
   std::shared_ptr<Step> step;
   bool is_first_error = false, is_last = false;
   {
@@ -202,10 +225,12 @@ void Coordinator::TaskDone(StepId id, const std::string& from, Status status,
     if (found == steps_.end()) return;
     step = found->second;
     if (step->waiting_for.erase(from) == 0) return;
-    for (auto& [index, tensor] : fetches) {
+    for (auto& [index, tensor] : message.fetches) {
       if (index >= 0 && static_cast<size_t>(index) < step->fetches->size())
         (*step->fetches)[static_cast<size_t>(index)] = std::move(tensor);
     }
+    if (step->trace != nullptr && !message.step_stats.empty())
+      step->trace->step_stats.push_back(std::move(message.step_stats));
     if (!status.ok() && step->status.ok()) {
       step->status = status;
       is_first_error = true;
@@ -231,7 +256,7 @@ void Coordinator::Abort(StepId id, const Status& reason) {
   }
   for (const std::string& task : tasks) {
     Status sent = messenger_->Send(task, AbortStep{id, reason});
-    if (!sent.ok()) TaskDone(id, task, std::move(sent), {});
+    if (!sent.ok()) OnDone(task, {id, std::move(sent)});
   }
 }
 
@@ -248,7 +273,7 @@ void Coordinator::TaskLost(const std::string& task, const Status& reason) {
     }
   }
   for (const ProgramId program : programs) OnRegistered(task, {program, reason});
-  for (const StepId step : steps) TaskDone(step, task, reason, {});
+  for (const StepId step : steps) OnDone(task, {step, reason});
 }
 
 }  // namespace carillon

@@ -25,6 +25,7 @@ struct ProgramOptions {
   bool optimize = true;
   bool exact = false;
   bool measure = true;
+  bool is_temporary = false;  // the tasks forget the program with whoever registered it
   std::chrono::milliseconds registration_deadline{std::chrono::seconds(60)};
 };
 
@@ -55,11 +56,9 @@ class Coordinator {
   struct Registration;
   struct Step;
 
+  void Release(const class ClusterProgram& program);
   void Run(class ClusterProgram& program, const StepArgs& args, std::vector<Tensor>* fetches,
            Executor::Done done);
-  // `from` is done with the step; `status` says how.
-  void TaskDone(StepId id, const std::string& from, Status status,
-                std::vector<IndexedTensor> fetches);
   void Abort(StepId id, const Status& reason);
 
   const std::string self_;

@@ -27,8 +27,13 @@ class FieldReader {
   // The next field's number; 0 at the end of the message, or after a failure.
   int Next() {
     if (failed_) return 0;
+    const int start = in_->CurrentPosition();
     tag_ = in_->ReadTag();
-    if (tag_ == 0 && !in_->ConsumedEntireMessage() && in_->BytesUntilLimit() != 0) failed_ = true;
+    if (tag_ == 0) {
+      // A message ends between fields, not inside of a tag.
+      const bool is_end = in_->ConsumedEntireMessage() || in_->BytesUntilLimit() == 0;
+      Check(is_end && in_->CurrentPosition() == start);
+    }
     return WireFormat::GetTagFieldNumber(tag_);
   }
 

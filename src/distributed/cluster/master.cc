@@ -4,17 +4,20 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/logging.h"
 #include "base/random_id.h"
 #include "base/strings.h"
+#include "distributed/cluster/device_filters.h"
+#include "distributed/cluster/task_answers.h"
 #include "tensor/limited_allocator.h"
 
 namespace carillon {
 namespace {
 
-// The container of resources that name none; TensorFlow's clients call it by its old name.
-constexpr const char* kDefaultContainer = "";
-constexpr const char* kDefaultContainerAlias = "localhost";
+// How long other tasks have to say which devices they have, and to clear containers.
+constexpr std::chrono::seconds kDevicesPatience{2};
+constexpr std::chrono::seconds kResetPatience{10};
 
 std::vector<std::string> ListOf(const google::protobuf::RepeatedPtrField<std::string>& field) {
   return {field.begin(), field.end()};
@@ -27,10 +30,7 @@ std::string Seconds(std::chrono::nanoseconds time) {
 }  // namespace
 
 Master::Master(MasterOptions options, std::shared_ptr<Device> device, MapResourceStore* resources)
-    : options_(std::move(options)),
-      device_(std::move(device)),
-      resources_(resources),
-      incarnation_(RandomId()) {
+    : options_(std::move(options)), device_(std::move(device)), resources_(resources) {
   if (options_.session_idle_limit.count() > 0)
     idle_watch_ = std::thread([this] { CloseIdleSessions(); });
 }
@@ -73,6 +73,8 @@ Status Master::CreateSession(const tensorflow::CreateSessionRequest& request,
                              tensorflow::CreateSessionResponse* response) {
   tensorflow::ConfigProto config = request.config();
   config.MergeFrom(options_.session_config);
+  CARILLON_ASSIGN_OR_RETURN(const DeviceFilters filters,
+                            DeviceFilters::Parse(config.device_filters()));
   MasterSessionOptions options{
       .config = config,
       .device = std::make_shared<Device>(*device_),
@@ -80,6 +82,10 @@ Status Master::CreateSession(const tensorflow::CreateSessionRequest& request,
       .max_nodes = options_.session_nodes,
       .log_placement = options_.log_placement || config.log_device_placement(),
       .cluster = options_.cluster};
+  // A session always sees its own task.
+  std::erase_if(options.cluster.devices, [&](const std::string& device) {
+    return device != device_->name && !filters.Admit(device);
+  });
   options.device->allocator =
       MakeLimitedAllocator(device_->allocator, options_.session_memory_bytes);
   auto session = std::make_shared<MasterSession>(
@@ -127,18 +133,32 @@ Status Master::ReleaseCallable(const tensorflow::ReleaseCallableRequest& request
 
 Status Master::ListDevices(const tensorflow::ListDevicesRequest& request,
                            tensorflow::ListDevicesResponse* response) {
-  if (!request.session_handle().empty())
-    CARILLON_RETURN_IF_ERROR(Find(request.session_handle()).status());
-  tensorflow::DeviceAttributes* device = response->add_local_device();
-  device->set_name(device_->name);
-  device->set_device_type(device_->type);
-  device->set_memory_limit(options_.session_memory_bytes);
-  device->set_incarnation(incarnation_);
-  for (const std::string& name : options_.cluster.devices) {
+  MasterCluster cluster = options_.cluster;
+  if (!request.session_handle().empty()) {
+    CARILLON_ASSIGN_OR_RETURN(const auto session, Find(request.session_handle()));
+    cluster = session->cluster();
+  }
+  *response->add_local_device() = Describe(*device_);
+  std::vector<std::string> others;
+  for (const std::string& device : cluster.devices) {
+    if (device != device_->name) others.push_back(TaskOfDevice(device));
+  }
+  if (others.empty()) return absl::OkStatus();
+  const auto answers = cluster.asker->Ask(others, TaskQuestion::kDevices, "", kDevicesPatience);
+  for (const std::string& name : cluster.devices) {
     if (name == device_->name) continue;
-    tensorflow::DeviceAttributes* remote = response->add_remote_device();
-    remote->set_name(name);
-    remote->set_device_type("CPU");
+    const std::string task = TaskOfDevice(name);
+    const StatusOr<std::string>& answer = answers.at(task);
+    tensorflow::ListDevicesResponse devices;
+    if (answer.ok() && devices.ParseFromString(*answer)) {
+      response->mutable_remote_device()->MergeFrom(devices.local_device());
+      continue;
+    }
+    // It may still come: what is known without it.
+    LogWarning("does not say which devices it has: ", task, ": ", answer.status().message());
+    tensorflow::DeviceAttributes* device = response->add_remote_device();
+    device->set_name(name);
+    device->set_device_type("CPU");
   }
   return absl::OkStatus();
 }
@@ -156,13 +176,31 @@ Status Master::Reset(const tensorflow::ResetRequest& request) {
     sessions.swap(sessions_);
   }
   for (auto& [handle, session] : sessions) session->Close();
-  if (request.container().empty()) resources_->Clear(kDefaultContainer);
-  for (const std::string& container : request.container())
-    resources_->Clear(container == kDefaultContainerAlias ? kDefaultContainer : container);
-  LogInfo("reset: ", sessions.size(), " sessions closed, ",
-          request.container().empty() ? "the default container" : "the containers named",
-          " cleared");
-  return absl::OkStatus();
+  LogInfo("reset: ", sessions.size(), " sessions closed; clearing ",
+          request.container().empty() ? "the default container" : "the containers named");
+  return ClearOnTasks(request);
+}
+
+Status Master::ClearOnTasks(const tensorflow::ResetRequest& request) {
+  CARILLON_ASSIGN_OR_RETURN(const DeviceFilters filters,
+                            DeviceFilters::Parse(request.device_filters()));
+  if (filters.Admit(device_->name)) ClearContainers(request, resources_);
+  std::vector<std::string> others;
+  for (const std::string& device : options_.cluster.devices) {
+    if (device != device_->name && filters.Admit(device)) others.push_back(TaskOfDevice(device));
+  }
+  if (others.empty()) return absl::OkStatus();
+  Status first;
+  std::vector<std::string> missing;
+  for (const auto& [task, answer] : options_.cluster.asker->Ask(
+           others, TaskQuestion::kReset, request.SerializeAsString(), kResetPatience)) {
+    if (answer.ok()) continue;
+    first.Update(answer.status());
+    missing.push_back(StrCat(task, " (", std::string(answer.status().message()), ")"));
+  }
+  if (first.ok()) return first;
+  return Status(first.code(), StrCat("the containers may not be cleared on ",
+                                     absl::StrJoin(missing, ", "), ": no answer"));
 }
 
 void Master::RunStep(std::shared_ptr<StepCall> call, BackgroundThreads* unless_quick) {

@@ -49,6 +49,8 @@ class Master {
   Status ListDevices(const tensorflow::ListDevicesRequest& request,
                      tensorflow::ListDevicesResponse* response);
   Status CloseSession(const tensorflow::CloseSessionRequest& request);
+  // Closes the sessions of this master. An error names the tasks whose containers may not be
+  // cleared.
   Status Reset(const tensorflow::ResetRequest& request);
 
   // `unless_quick`: where the step runs unless it is known to take less time than handing it over;
@@ -73,11 +75,12 @@ class Master {
   StatusOr<std::shared_ptr<MasterSession>> Find(const std::string& handle) const;
   std::shared_ptr<MasterSession> Take(const std::string& handle);
   void CloseIdleSessions();
+  // Clears the containers of the request on the tasks that its filters admit.
+  Status ClearOnTasks(const tensorflow::ResetRequest& request);
 
   const MasterOptions options_;
   const std::shared_ptr<Device> device_;
   MapResourceStore* const resources_;
-  const uint64_t incarnation_;
   std::atomic<int64_t> steps_{0};
 
   mutable std::mutex mutex_;

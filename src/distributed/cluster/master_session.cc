@@ -15,19 +15,27 @@ constexpr std::chrono::microseconds kHandOver{100};
 
 SessionOptions LocalOptions(const tensorflow::ConfigProto& config) {
   return {.allow_soft_placement = config.allow_soft_placement(),
-          .threads = std::clamp(config.intra_op_parallelism_threads(), 0, 1024)};
+          .threads = std::clamp(config.intra_op_parallelism_threads(), 0, 1024),
+          .optimize = config.graph_options().optimizer_options().opt_level() !=
+                      tensorflow::OptimizerOptions::L0};
 }
 
 int64_t NowNs() { return MasterSession::Clock::now().time_since_epoch().count(); }
 
-// A serialized RunMetadata, empty when nothing was asked for.
+// Of a step that has run: a serialized RunMetadata, empty when nothing was asked for.
 std::string MetadataOf(const AsyncStep& step, const tensorflow::RunOptions& options) {
   tensorflow::RunMetadata metadata;
-  if (step.options.trace)
-    metadata.mutable_step_stats()->ParseFromString(step.metadata.SerializeStepStats());
-  const Program* program = step.program() == nullptr ? nullptr : step.program()->local_program();
-  if (options.output_partition_graphs() && program != nullptr)
-    ExportGraphDef(*program->graph, metadata.add_partition_graphs());
+  const StepProgram& program = *step.program();
+  if (step.options.trace) {
+    if (program.local_program() != nullptr)
+      metadata.mutable_step_stats()->ParseFromString(step.metadata.SerializeStepStats());
+    for (const std::string& of_task : step.trace().step_stats)
+      metadata.mutable_step_stats()->MergeFromString(of_task);
+  }
+  if (options.output_partition_graphs()) {
+    for (const NodeGraph* graph : program.graphs())
+      ExportGraphDef(*graph, metadata.add_partition_graphs());
+  }
   return metadata.SerializeAsString();
 }
 
@@ -79,15 +87,14 @@ StatusOr<std::shared_ptr<StepProgram>> MasterSession::MakeProgram(
     return Executable::FromPart(std::move(parts.parts[0].graph), options_.device, &local_.state(),
                                 options);
   }
-  if (options.in_parts)
-    return Unimplemented("a partial run of ops on several tasks is not supported");
   std::set<std::string> tasks;
   for (const Part& part : parts.parts) tasks.insert(TaskOfDevice(part.device));
   ProgramOptions program{.session = handle_,
                          .own_resources = options_.resources == nullptr,
                          .optimize = options.optimize,
                          .exact = options.lowering.kernels.exact,
-                         .measure = options.lowering.kernels.measure};
+                         .measure = options.lowering.kernels.measure,
+                         .is_temporary = options.in_parts};
   {
     std::lock_guard lock(tasks_mutex_);
     program.known_to = tasks_;

@@ -13,6 +13,7 @@
 #include "base/background.h"
 #include "distributed/cluster/cluster_task.h"
 #include "distributed/cluster/step_messages.h"
+#include "distributed/cluster/task_questions.h"
 #include "graph/node_graph.h"
 #include "proto/graph.pb.h"
 #include "runtime/local_session.h"
@@ -54,6 +55,7 @@ class CallableCall {
 struct MasterCluster {
   ClusterTask* task = nullptr;       // null: there is none
   std::vector<std::string> devices;  // of all tasks, this one's first
+  TaskAsker* asker = nullptr;        // of the other tasks
 };
 
 struct MasterSessionOptions {
@@ -96,6 +98,7 @@ class MasterSession : public std::enable_shared_from_this<MasterSession> {
 
   // How long nothing has run; zero while something does.
   std::chrono::nanoseconds IdleTime() const;
+  const MasterCluster& cluster() const { return options_.cluster; }
   bool log_placement() const { return options_.log_placement; }
 
  private:

@@ -18,6 +18,7 @@
 #include "distributed/cluster/local_master_client.h"
 #include "distributed/cluster/master.h"
 #include "distributed/cluster/roster.h"
+#include "distributed/cluster/task_answers.h"
 #include "distributed/rpc/grpc_server.h"
 #include "distributed/rpc/task_network.h"
 #include "report/status_channel.h"
@@ -38,6 +39,16 @@ std::string TaskName(const ServerOptions& options) {
   if (options.job.empty()) Throw(InvalidArgument("a server needs the name of its job"));
   if (options.task < 0) Throw(InvalidArgument("task ", options.task, ": tasks count from 0"));
   return TaskName(options.job, options.task);
+}
+
+// In a cluster of one job, or one task, that need not be named.
+ServerOptions WithOnlyTask(ServerOptions options) {
+  const std::vector<std::string> jobs = options.cluster.jobs();
+  if (jobs.size() != 1) return options;
+  if (options.job == ServerOptions().job) options.job = jobs.front();
+  const ClusterSpec::Tasks& tasks = options.cluster.tasks(options.job);
+  if (tasks.size() == 1 && options.task == 0) options.task = tasks.begin()->first;
+  return options;
 }
 
 std::shared_ptr<const Credentials> CredentialsOf(const ServerOptions& options) {
@@ -111,7 +122,9 @@ std::map<std::string, std::string> TaskAddresses(const ClusterSpec& cluster) {
 struct ClusterMember final : private TaskListener {
   ClusterMember(const ServerOptions& options, const std::shared_ptr<const Credentials>& credentials,
                 const std::shared_ptr<Device>& device, MapResourceStore* resources)
-      : roster(TaskName(options), TaskAddresses(options.cluster)),
+      : device(device),
+        resources(resources),
+        roster(TaskName(options), TaskAddresses(options.cluster)),
         network({.task = TaskName(options),
                  .addresses = TaskAddresses(options.cluster),
                  .allocator = device->allocator,
@@ -126,6 +139,8 @@ struct ClusterMember final : private TaskListener {
              &network) {}
   ~ClusterMember() override { network.Stop(); }
 
+  const std::shared_ptr<Device> device;
+  MapResourceStore* const resources;
   Roster roster;
   TaskNetwork network;
   ClusterTask task;
@@ -139,6 +154,11 @@ struct ClusterMember final : private TaskListener {
   void OnDone(const std::string& other) override {
     LogInfo(other, " is done");
     roster.Finished(other);
+  }
+  StatusOr<std::string> OnQuestion(const std::string& other, TaskQuestion question,
+                                   const std::string& request) override {
+    if (question == TaskQuestion::kReset) LogInfo("clearing containers: ", other, " was reset");
+    return AnswerQuestion(question, request, *device, resources);
   }
   void OnLost(const std::string& other, const Status& reason) override {
     if (!roster.IsDone(other)) LogWarning(reason.message());
@@ -213,7 +233,7 @@ struct Server::State {
 
   MasterCluster ClusterOf(const ServerOptions& options) {
     if (member == nullptr) return {};
-    MasterCluster cluster{&member->task, {device->name}};
+    MasterCluster cluster{&member->task, {device->name}, &member->network};
     for (const auto& [task, address] : TaskAddresses(options.cluster)) {
       if (task != member->task.name()) cluster.devices.push_back(task + "/device:CPU:0");
     }
@@ -235,7 +255,8 @@ struct Server::State {
   bool is_stopped = false;
 };
 
-Server::Server(const ServerOptions& options) : state_(std::make_unique<State>(options)) {}
+Server::Server(const ServerOptions& options)
+    : state_(std::make_unique<State>(WithOnlyTask(options))) {}
 Server::~Server() {
   if (std::uncaught_exceptions() > state_->exceptions_before) {
     Stop();

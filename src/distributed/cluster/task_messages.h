@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <variant>
@@ -14,6 +15,8 @@
 #include "carillon/tensor.h"
 
 namespace carillon {
+
+class StepRendezvous;
 
 // Numbers of programs and steps are unique in a cluster: a master begins at a random one.
 using ProgramId = uint64_t;
@@ -48,6 +51,10 @@ struct StartStep {
   ProgramId program = 0;
   StepId step = 0;
   std::vector<IndexedTensor> feeds;
+  bool trace = false;  // StepDone is to tell when what ran
+  // Of the master's own task, which it reaches without a wire: where feeds and fetches of a partial
+  // run are exchanged.
+  std::shared_ptr<StepRendezvous> exchange;
 };
 struct AbortStep {
   StepId step = 0;
@@ -55,6 +62,10 @@ struct AbortStep {
 };
 struct EndSession {
   std::string session;
+};
+// No step of the program will be started any more.
+struct ReleaseProgram {
+  ProgramId program = 0;
 };
 
 // To the master.
@@ -66,6 +77,7 @@ struct StepDone {
   StepId step = 0;
   Status status;
   std::vector<IndexedTensor> fetches;
+  std::string step_stats;  // a serialized StepStats when a trace was wanted
 };
 
 // From one part of a step to another.
@@ -77,7 +89,7 @@ struct Deliver {
 };
 
 using TaskMessage = std::variant<RegisterProgram, StartStep, AbortStep, EndSession,
-                                 ProgramRegistered, StepDone, Deliver>;
+                                 ProgramRegistered, StepDone, Deliver, ReleaseProgram>;
 
 // Moves messages to other tasks. Thread-safe.
 class TaskMessenger {

@@ -76,6 +76,7 @@ struct Writer {
     header.set_kind(wire::TaskHeader::START_STEP);
     header.set_program(m.program);
     header.set_step(m.step);
+    header.set_trace(m.trace);
     Add(m.feeds);
   }
   void operator()(const AbortStep& m) {
@@ -87,6 +88,10 @@ struct Writer {
     header.set_kind(wire::TaskHeader::END_SESSION);
     header.set_session(m.session);
   }
+  void operator()(const ReleaseProgram& m) {
+    header.set_kind(wire::TaskHeader::RELEASE_PROGRAM);
+    header.set_program(m.program);
+  }
   void operator()(const ProgramRegistered& m) {
     header.set_kind(wire::TaskHeader::PROGRAM_REGISTERED);
     header.set_program(m.program);
@@ -96,6 +101,7 @@ struct Writer {
     header.set_kind(wire::TaskHeader::STEP_DONE);
     header.set_step(m.step);
     SetStatus(m.status, &header);
+    header.set_step_stats(m.step_stats);
     Add(m.fetches);
   }
   void operator()(const Deliver& m) {
@@ -128,7 +134,7 @@ StatusOr<TaskMessage> MessageOf(wire::TaskHeader* header, std::vector<Tensor>* t
       return m;
     }
     case wire::TaskHeader::START_STEP: {
-      StartStep m{header->program(), header->step(), {}};
+      StartStep m{header->program(), header->step(), {}, header->trace()};
       CARILLON_ASSIGN_OR_RETURN(m.feeds, Indexed(*header, tensors));
       return m;
     }
@@ -139,10 +145,12 @@ StatusOr<TaskMessage> MessageOf(wire::TaskHeader* header, std::vector<Tensor>* t
     }
     case wire::TaskHeader::END_SESSION:
       return EndSession{std::move(*header->mutable_session())};
+    case wire::TaskHeader::RELEASE_PROGRAM:
+      return ReleaseProgram{header->program()};
     case wire::TaskHeader::PROGRAM_REGISTERED:
       return ProgramRegistered{header->program(), StatusOf(*header)};
     case wire::TaskHeader::STEP_DONE: {
-      StepDone m{header->step(), StatusOf(*header), {}};
+      StepDone m{header->step(), StatusOf(*header), {}, std::move(*header->mutable_step_stats())};
       CARILLON_ASSIGN_OR_RETURN(m.fetches, Indexed(*header, tensors));
       return m;
     }

@@ -30,7 +30,9 @@ std::vector<TaskMessage> Examples() {
           EndSession{"session"},
           ProgramRegistered{7, absl::OkStatus()},
           StepDone{8, absl::NotFoundError("nothing"), {}},
-          StepDone{8, absl::OkStatus(), {{1, Tensor(DType::kInt64, Shape{0})}}}};
+          StepDone{8, absl::OkStatus(), {{1, Tensor(DType::kInt64, Shape{0})}}, "times"},
+          StartStep{7, 9, {}, true},
+          ReleaseProgram{7}};
 }
 
 std::string Bytes(const std::vector<TaskMessage>& messages) {
@@ -64,6 +66,10 @@ TEST(TaskWire, ComesBackAsItWas) {
   EXPECT_EQ(std::get<AbortStep>((*got)[5]).reason, absl::AbortedError("no"));
   EXPECT_EQ(std::get<StepDone>((*got)[8]).status, absl::NotFoundError("nothing"));
   EXPECT_EQ(std::get<StepDone>((*got)[9]).fetches[0].second.num_elements(), 0);
+  EXPECT_EQ(std::get<StepDone>((*got)[9]).step_stats, "times");
+  EXPECT_FALSE(start.trace);
+  EXPECT_TRUE(std::get<StartStep>((*got)[10]).trace);
+  EXPECT_EQ(std::get<ReleaseProgram>((*got)[11]).program, 7);
 }
 
 TEST(TaskWire, NothingIsNoMessage) {

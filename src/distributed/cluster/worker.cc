@@ -11,7 +11,9 @@
 #include "base/strings.h"
 #include "base/throw.h"
 #include "graph/graph_def.h"
+#include "graph/passes/pass.h"
 #include "proto/graph.pb.h"
+#include "proto/step_stats.pb.h"
 #include "runtime/rendezvous.h"
 
 namespace carillon {
@@ -58,6 +60,8 @@ struct Worker::Step final : public StepRendezvous {
   Step(StepId step, TaskMessenger* messenger) : id(step), messenger(messenger) {}
 
   Status Send(const std::string& key, Tensor value, bool is_dead) override {
+    if (exchange != nullptr && IsPartKey(key))
+      return exchange->Send(key, std::move(value), is_dead);
     const auto found = program->destinations.find(EdgeOf(key));
     if (found == program->destinations.end()) return here.Send(key, std::move(value), is_dead);
     const bool is_large = value.has_value() && value.num_bytes() >= kLargeBytes;
@@ -67,7 +71,12 @@ struct Worker::Step final : public StepRendezvous {
     return is_large || waiting.size() >= kBatchValues ? SendOutbox() : absl::OkStatus();
   }
   void ReceiveAsync(const std::string& key, Receive done) override {
-    here.ReceiveAsync(key, std::move(done));
+    StepRendezvous& from = exchange != nullptr && IsPartKey(key) ? *exchange : here;
+    from.ReceiveAsync(key, std::move(done));
+  }
+  void Abort(const Status& reason) override {
+    here.Abort(reason);
+    if (exchange != nullptr) exchange->Abort(reason);
   }
   void Flush() override {
     std::lock_guard lock(outbox_mutex);
@@ -89,8 +98,10 @@ struct Worker::Step final : public StepRendezvous {
 
   // Since it was started.
   std::shared_ptr<Program> program;
+  std::shared_ptr<StepRendezvous> exchange;  // of a partial run of this task's own master
   struct RunningPart {
     std::vector<Tensor> feeds, fetches;
+    StepTrace trace;
     StepArgs args;
   };
   std::vector<RunningPart> parts;
@@ -245,6 +256,7 @@ void Worker::Start(const std::string& master, StartStep message) {
           "closed");
     } else {
       step->program = program->second;
+      step->exchange = std::move(message.exchange);
     }
   }
   if (!status.ok()) return Report(master, StepDone{message.step, std::move(status), {}});
@@ -260,7 +272,8 @@ void Worker::Start(const std::string& master, StartStep message) {
                  .feeds = part.feeds,
                  .resources = program.resources,
                  .cancellation = &step->cancellation,
-                 .rendezvous = step.get()};
+                 .rendezvous = step.get(),
+                 .trace = message.trace ? &part.trace : nullptr};
   }
   const size_t parts = program.parts.size();
   step->running = parts;
@@ -307,6 +320,7 @@ void Worker::PartDone(const std::shared_ptr<Step>& step, Status status) {
     for (size_t k = 0; k < program.parts[i].fetches.size(); ++k)
       done.fetches.emplace_back(program.parts[i].fetches[k], std::move(step->parts[i].fetches[k]));
   }
+  if (done.status.ok() && step->parts[0].args.trace != nullptr) done.step_stats = TraceOf(*step);
   const std::string master = program.master;
   {
     std::lock_guard lock(mutex_);
@@ -316,6 +330,18 @@ void Worker::PartDone(const std::shared_ptr<Step>& step, Status status) {
   Report(master, std::move(done));
   std::lock_guard lock(mutex_);
   step_done_.notify_all();
+}
+
+std::string Worker::TraceOf(const Step& step) {
+  tensorflow::StepStats stats;
+  for (size_t i = 0; i < step.parts.size(); ++i) {
+    const Executable& executable = *step.program->parts[i].executable;
+    RunMetadata metadata{.device = executable.device().name};
+    for (const KernelTiming& timing : step.parts[i].trace.kernels)
+      metadata.nodes.push_back(ToNodeTiming(timing, executable.program()));
+    stats.MergeFromString(metadata.SerializeStepStats());
+  }
+  return stats.SerializeAsString();
 }
 
 void Worker::RememberEnd(StepId id) {
@@ -328,7 +354,7 @@ void Worker::RememberEnd(StepId id) {
 
 void Worker::EndStep(const std::shared_ptr<Step>& step, const Status& reason) {
   step->cancellation.Cancel(reason);
-  step->here.Abort(reason);
+  step->Abort(reason);
 }
 
 void Worker::Abort(const AbortStep& message) {
@@ -398,6 +424,15 @@ void Worker::End(const EndSession& message) {
   }
   for (const auto& step : steps)
     EndStep(step, absl::CancelledError("the session was closed while the step ran"));
+}
+
+void Worker::Release(const ReleaseProgram& message) {
+  std::shared_ptr<Program> last;  // destroyed without the lock
+  std::lock_guard lock(mutex_);
+  if (const auto found = programs_.find(message.program); found != programs_.end()) {
+    last = std::move(found->second);
+    programs_.erase(found);
+  }
 }
 
 void Worker::TaskLost(const std::string& task, const Status& reason) {

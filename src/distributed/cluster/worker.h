@@ -51,6 +51,7 @@ class Worker {
   void Start(const std::string& master, StartStep message);
   void Abort(const AbortStep& message);
   void End(const EndSession& message);
+  void Release(const ReleaseProgram& message);
 
   void Receive(Deliver message);
 
@@ -73,6 +74,8 @@ class Worker {
   // Gives the values that have come to whoever waits for them, one after the other.
   static void HandOn(const std::shared_ptr<Step>& step);
   void RunPart(const std::shared_ptr<Step>& step, size_t part);
+  // When what ran, as a serialized StepStats.
+  static std::string TraceOf(const Step& step);
   void PartDone(const std::shared_ptr<Step>& step, Status status);
   void EndStep(const std::shared_ptr<Step>& step, const Status& reason);
   void RememberEnd(StepId id);  // under mutex_

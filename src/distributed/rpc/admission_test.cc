@@ -30,6 +30,9 @@ class End final : public TaskListener {
  private:
   void OnMessage(const std::string&, TaskMessage) override {}
   void OnDone(const std::string&) override {}
+  StatusOr<std::string> OnQuestion(const std::string&, TaskQuestion, const std::string&) override {
+    return std::string();
+  }
   void OnHere(const std::string&) override { Answer(absl::OkStatus()); }
   void OnLost(const std::string&, const Status& reason) override { Answer(reason); }
   void Answer(const Status& status) {

@@ -25,6 +25,8 @@ using ServerStream = grpc::ServerReaderWriter<grpc::ByteBuffer, grpc::ByteBuffer
 inline constexpr const char* kMessagesMethod = "/carillon.Tasks/Messages";
 inline constexpr const char* kHeartbeatsMethod = "/carillon.Tasks/Heartbeats";
 inline constexpr const char* kDoneMethod = "/carillon.Tasks/Done";
+inline constexpr const char* kDevicesMethod = "/carillon.Tasks/Devices";
+inline constexpr const char* kResetMethod = "/carillon.Tasks/Reset";
 
 // Metadata: who calls and, in the answer, who was called.
 inline constexpr const char* kTaskKey = "carillon-task";

@@ -1,11 +1,13 @@
 #include "distributed/rpc/task_network.h"
 
+#include <algorithm>
 #include <cstring>
 #include <google/protobuf/io/coded_stream.h>
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/impl/service_type.h>
 #include <grpcpp/support/method_handler.h>
 #include <grpcpp/support/proto_buffer_reader.h>
+#include <utility>
 #include <vector>
 
 #include "base/logging.h"
@@ -24,6 +26,23 @@ using grpc::ByteBuffer;
 
 constexpr size_t kLargestMessage = size_t{INT32_MAX} - (1 << 20);  // what gRPC takes, and slack
 constexpr std::chrono::seconds kSayDone{2};
+
+constexpr std::pair<TaskQuestion, const char*> kQuestions[] = {
+    {TaskQuestion::kDevices, kDevicesMethod}, {TaskQuestion::kReset, kResetMethod}};
+
+ByteBuffer ToByteBuffer(const std::string& text) {
+  const grpc::Slice slice(text);
+  return {&slice, 1};
+}
+
+std::string ToString(const ByteBuffer& bytes) {
+  std::vector<grpc::Slice> slices;
+  std::string text;
+  if (!bytes.Dump(&slices).ok()) return text;
+  for (const grpc::Slice& slice : slices)
+    text.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
+  return text;
+}
 
 // All tensors of a message travel in one of gRPC's.
 Status CheckSize(const TaskMessage& message) {
@@ -48,7 +67,18 @@ struct TaskNetwork::State {
 
   grpc::Status TakeMessages(grpc::ServerContext* context, ServerStream* stream);
   grpc::Status AnswerHeartbeats(grpc::ServerContext* context, ServerStream* stream);
-  grpc::Status TakeDone(grpc::ServerContext* context);
+  // A call that is one request and one answer.
+  using Unary = std::function<StatusOr<std::string>(const std::string& from, std::string request)>;
+  grpc::Status Answer(const Unary& method, grpc::ServerContext* context, const ByteBuffer& request,
+                      ByteBuffer* answer);
+  // Makes such calls to several tasks at once and waits for their ends.
+  struct CallOptions {
+    std::chrono::milliseconds patience;
+    bool wait_for_ready = false;  // else a task that is not there is an error at once
+  };
+  std::map<std::string, StatusOr<std::string>> Call(const std::vector<std::string>& tasks,
+                                                    const char* method, const std::string& request,
+                                                    const CallOptions& call_options) const;
   // Who calls; refuses callers that are no tasks of the cluster, or cannot show it.
   grpc::Status Identify(grpc::ServerContext* context, std::string* from);
   // Answers a caller's hello; with a ticket that it may send by UCX with, if it wants one.
@@ -88,15 +118,15 @@ class TaskNetwork::State::Service final : public grpc::Service {
               [network](Service*, grpc::ServerContext* context, ServerStream* stream) {
                 return network->AnswerHeartbeats(context, stream);
               });
-    AddMethod(new grpc::internal::RpcServiceMethod(
-        kDoneMethod, grpc::internal::RpcMethod::NORMAL_RPC,
-        new grpc::internal::RpcMethodHandler<Service, ByteBuffer, ByteBuffer>(
-            [network](Service*, grpc::ServerContext* context, const ByteBuffer*,
-                      ByteBuffer* answer) {
-              *answer = ToByteBuffer(MessagePieces());
-              return network->TakeDone(context);
-            },
-            this)));
+    AddUnary(network, kDoneMethod, [network](const std::string& from, std::string) {
+      network->listener->OnDone(from);
+      return std::string();
+    });
+    for (const auto& [question, method] : kQuestions) {
+      AddUnary(network, method, [network, question](const std::string& from, std::string request) {
+        return network->listener->OnQuestion(from, question, request);
+      });
+    }
   }
 
  private:
@@ -105,6 +135,16 @@ class TaskNetwork::State::Service final : public grpc::Service {
   void AddStream(const char* method, Body body) {
     AddMethod(new grpc::internal::RpcServiceMethod(
         method, grpc::internal::RpcMethod::BIDI_STREAMING, new Handler(std::move(body), this)));
+  }
+  void AddUnary(State* network, const char* method, Unary body) {
+    AddMethod(new grpc::internal::RpcServiceMethod(
+        method, grpc::internal::RpcMethod::NORMAL_RPC,
+        new grpc::internal::RpcMethodHandler<Service, ByteBuffer, ByteBuffer>(
+            [network, body = std::move(body)](Service*, grpc::ServerContext* context,
+                                              const ByteBuffer* request, ByteBuffer* answer) {
+              return network->Answer(body, context, *request, answer);
+            },
+            this)));
   }
 };
 
@@ -169,11 +209,14 @@ void TaskNetwork::State::Leave(IncomingCall* call) {
   incoming.erase(call);
 }
 
-grpc::Status TaskNetwork::State::TakeDone(grpc::ServerContext* context) {
+grpc::Status TaskNetwork::State::Answer(const Unary& method, grpc::ServerContext* context,
+                                        const ByteBuffer& request, ByteBuffer* answer) {
+  *answer = ToByteBuffer(std::string());
   std::string from;
   if (const grpc::Status status = Identify(context, &from); !status.ok()) return status;
-  listener->OnDone(from);
-  return grpc::Status::OK;
+  StatusOr<std::string> result = method(from, ToString(request));
+  if (result.ok()) *answer = ToByteBuffer(*result);
+  return ToGrpcStatus(result.status());
 }
 
 grpc::Status TaskNetwork::State::TakeMessages(grpc::ServerContext* context, ServerStream* stream) {
@@ -276,34 +319,66 @@ Status TaskNetwork::SendAll(const std::string& task, std::vector<TaskMessage> me
   return absl::OkStatus();
 }
 
-void TaskNetwork::SayDone() {
+std::map<std::string, StatusOr<std::string>> TaskNetwork::State::Call(
+    const std::vector<std::string>& tasks, const char* method, const std::string& request,
+    const CallOptions& call_options) const {
   struct Call {
     std::shared_ptr<grpc::Channel> channel;
     grpc::ClientContext context;
     ByteBuffer answer;
+    grpc::Status status;
   };
-  const ByteBuffer nothing = ToByteBuffer(MessagePieces());
+  const ByteBuffer sent = ToByteBuffer(request);
   std::mutex mutex;
   std::condition_variable changed;
   size_t answered = 0;
-  std::vector<std::unique_ptr<Call>> calls;
-  for (const auto& [task, address] : state_->options.addresses) {
-    if (task == state_->options.task) continue;
-    Call& call = *calls.emplace_back(std::make_unique<Call>());
-    call.channel = OpenTaskChannel(task, address, *state_->options.credentials);
-    Sign(*state_->options.credentials, &call.context);
-    call.context.AddMetadata(kTaskKey, state_->options.task);
-    call.context.set_deadline(std::chrono::system_clock::now() + kSayDone);
+  std::map<std::string, std::unique_ptr<Call>> calls;
+  for (const std::string& task : tasks) {
+    const std::string& address = options.addresses.at(task);
+    Call& call = *calls.emplace(task, std::make_unique<Call>()).first->second;
+    call.channel = OpenTaskChannel(task, address, *options.credentials);
+    Sign(*options.credentials, &call.context);
+    call.context.AddMetadata(kTaskKey, options.task);
+    call.context.set_deadline(std::chrono::system_clock::now() + call_options.patience);
+    call.context.set_wait_for_ready(call_options.wait_for_ready);
     grpc::GenericStub(call.channel)
-        .UnaryCall(&call.context, kDoneMethod, grpc::StubOptions(), &nothing, &call.answer,
-                   [&](const grpc::Status&) {
+        .UnaryCall(&call.context, method, grpc::StubOptions(), &sent, &call.answer,
+                   [&](const grpc::Status& status) {
                      std::lock_guard lock(mutex);
+                     call.status = status;
                      ++answered;
                      changed.notify_one();
                    });
   }
+  std::map<std::string, StatusOr<std::string>> answers;
   std::unique_lock lock(mutex);
   changed.wait(lock, [&] { return answered == calls.size(); });  // each has its deadline
+  for (const auto& [task, call] : calls) {
+    if (call->status.ok()) {
+      answers.emplace(task, ToString(call->answer));
+    } else {
+      answers.emplace(task, FromGrpcStatus(call->status));
+    }
+  }
+  return answers;
+}
+
+void TaskNetwork::SayDone() {
+  std::vector<std::string> others;
+  for (const auto& [task, address] : state_->options.addresses) {
+    if (task != state_->options.task) others.push_back(task);
+  }
+  state_->Call(others, kDoneMethod, "", {.patience = kSayDone});
+}
+
+std::map<std::string, StatusOr<std::string>> TaskNetwork::Ask(const std::vector<std::string>& tasks,
+                                                              TaskQuestion question,
+                                                              const std::string& request,
+                                                              std::chrono::milliseconds patience) {
+  const char* const method =
+      std::ranges::find(kQuestions, question, &std::pair<TaskQuestion, const char*>::first)->second;
+  return state_->Call(tasks, method, request,
+                      {.patience = patience, .wait_for_ready = question == TaskQuestion::kReset});
 }
 
 TaskNetwork::Traffic TaskNetwork::traffic() const {

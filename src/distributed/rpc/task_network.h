@@ -16,6 +16,7 @@
 #include "carillon/server.h"
 #include "distributed/cluster/credentials.h"
 #include "distributed/cluster/task_messages.h"
+#include "distributed/cluster/task_questions.h"
 #include "tensor/allocator.h"
 
 namespace carillon {
@@ -45,10 +46,13 @@ class TaskListener {
   virtual void OnLost(const std::string& task, const Status& reason) = 0;
   // The task has said that its work is complete.
   virtual void OnDone(const std::string& task) = 0;
+  // The task waits for the answer.
+  virtual StatusOr<std::string> OnQuestion(const std::string& task, TaskQuestion question,
+                                           const std::string& request) = 0;
 };
 
 // Thread-safe.
-class TaskNetwork final : public TaskMessenger {
+class TaskNetwork final : public TaskMessenger, public TaskAsker {
  public:
   // `listener` outlives the network.
   TaskNetwork(TaskNetworkOptions options, TaskListener* listener);
@@ -66,6 +70,11 @@ class TaskNetwork final : public TaskMessenger {
   // Tells all other tasks that the work of this one is complete. Those that are not there are not
   // waited for, those that do not answer not for long.
   void SayDone();
+
+  std::map<std::string, StatusOr<std::string>> Ask(const std::vector<std::string>& tasks,
+                                                   TaskQuestion question,
+                                                   const std::string& request,
+                                                   std::chrono::milliseconds patience) override;
 
   // Of messages, since the network was made.
   struct Traffic {

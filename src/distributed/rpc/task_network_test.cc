@@ -79,6 +79,11 @@ class End final : public TaskListener {
   }
 
  private:
+  StatusOr<std::string> OnQuestion(const std::string& task, TaskQuestion question,
+                                   const std::string& request) override {
+    if (question == TaskQuestion::kReset) return absl::NotFoundError(request);
+    return StrCat(task, " asks ", task_, request);
+  }
   void OnMessage(const std::string& from, TaskMessage message) override {
     std::lock_guard lock(mutex_);
     received_.emplace_back(from, std::move(message));
@@ -244,6 +249,31 @@ TEST_P(TaskNetworkTest, StrangersAreRefused) {
   ASSERT_TRUE(a.network().Send(kB, EndSession{"x"}).ok());
   const Status lost = a.WaitForLoss(kB);
   EXPECT_NE(lost.message().find("is no task of the cluster"), std::string::npos) << lost;
+}
+
+TEST_P(TaskNetworkTest, QuestionsAreAnswered) {
+  End a(GetParam(), kA, addresses_), b(GetParam(), kB, addresses_);
+  b.Serve();
+  const auto patience = std::chrono::seconds(30);
+  const auto answers = a.network().Ask({kB}, TaskQuestion::kDevices, "!", patience);
+  ASSERT_TRUE(answers.at(kB).ok()) << answers.at(kB).status();
+  EXPECT_EQ(*answers.at(kB), StrCat(kA, " asks ", kB, "!"));
+  EXPECT_EQ(a.network().Ask({kB}, TaskQuestion::kReset, "what", patience).at(kB).status(),
+            absl::NotFoundError("what"));
+}
+
+TEST_P(TaskNetworkTest, WhoIsNotThereAnswersNothing) {
+  End a(GetParam(), kA, addresses_), b(GetParam(), kB, addresses_);
+  const auto patience = std::chrono::milliseconds(300);
+  EXPECT_EQ(a.network().Ask({kB}, TaskQuestion::kReset, "", patience).at(kB).status().code(),
+            absl::StatusCode::kDeadlineExceeded);
+  // Nobody waits for one that only says what it has.
+  EXPECT_EQ(a.network()
+                .Ask({kB}, TaskQuestion::kDevices, "", std::chrono::seconds(30))
+                .at(kB)
+                .status()
+                .code(),
+            absl::StatusCode::kUnavailable);
 }
 
 TEST_P(TaskNetworkTest, UnknownTasksAreRefusedAtOnce) {

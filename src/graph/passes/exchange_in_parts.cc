@@ -5,6 +5,9 @@ namespace carillon {
 
 std::string FeedKey(int64_t index) { return StrCat("feed ", index); }
 std::string FetchKey(int64_t index) { return StrCat("fetch ", index); }
+bool IsPartKey(std::string_view key) {
+  return key.starts_with("feed ") || key.starts_with("fetch ");
+}
 
 Status ExchangeInParts(NodeGraph* graph) {
   const int n = graph->num_nodes();

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
@@ -29,6 +30,7 @@ StatusOr<std::unique_ptr<NodeGraph>> PruneToSignature(const NodeGraph& graph,
 Status ExchangeInParts(NodeGraph* graph);
 std::string FeedKey(int64_t index);
 std::string FetchKey(int64_t index);
+bool IsPartKey(std::string_view key);  // one of these
 
 // Replaces calls of functions by copies of their bodies, conditionals and loops that call functions
 // by Switch, Merge and Enter, …: afterwards nothing refers to the library but kernels that call
