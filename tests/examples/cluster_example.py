@@ -7,9 +7,12 @@ import contextlib
 import json
 import pathlib
 import re
-import socket
 import subprocess
 import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tools"))
+
+from addresses import free_addresses  # noqa: E402
 
 SECONDS = 120  # that nothing here takes
 
@@ -26,12 +29,6 @@ def run(*command, code=0):
 
 def launch(tasks, *program):
     return run(folder / "carillon", "launch", *tasks, "--", *program)
-
-
-def free_addresses(count):
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
-        return [f"127.0.0.1:{one.getsockname()[1]}" for one in sockets]
 
 
 def check_coverage(text, batch):

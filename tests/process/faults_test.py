@@ -6,26 +6,22 @@ Usage: faults_test.py FOLDER [unittest's arguments]      (FOLDER has mnist_repli
 The deadlines only catch hangs: they are far longer than anything takes.
 """
 
-import contextlib
 import pathlib
 import re
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import time
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tools"))
+
+from addresses import free_addresses  # noqa: E402
+
 PROGRAM = pathlib.Path(sys.argv.pop(1)) / "mnist_replica"
 HANG = 90  # seconds
 FOR_EVER = 10_000_000  # steps
-
-
-def free_addresses(count):
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
-        return [f"127.0.0.1:{one.getsockname()[1]}" for one in sockets]
 
 
 class Task:

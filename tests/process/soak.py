@@ -6,21 +6,18 @@ Usage: soak.py FOLDER [STEPS]      (FOLDER has mnist_replica; 100,000 steps by d
 import contextlib
 import pathlib
 import re
-import socket
 import subprocess
 import sys
 import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tools"))
+
+from addresses import free_addresses  # noqa: E402
 
 program = pathlib.Path(sys.argv[1]) / "mnist_replica"
 steps = int(sys.argv[2]) if len(sys.argv) > 2 else 100_000
 MOST_GROWTH_MB = 8
 LEAST_SAMPLES = 8
-
-
-def free_addresses(count):
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
-        return [f"127.0.0.1:{one.getsockname()[1]}" for one in sockets]
 
 
 def memory_mb(process):

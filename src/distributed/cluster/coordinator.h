@@ -26,7 +26,7 @@ struct ProgramOptions {
   bool exact = false;
   bool measure = true;
   bool is_temporary = false;  // the tasks forget the program with whoever registered it
-  std::chrono::milliseconds registration_deadline{std::chrono::seconds(60)};
+  std::chrono::milliseconds registration_deadline{std::chrono::minutes(10)};
 };
 
 // Thread-safe. The first error of a step ends it on every task and is what the step reports; a step
