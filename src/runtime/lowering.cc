@@ -235,8 +235,9 @@ void MarkLongInstructions(Program* program) {
     const Slot& value = program->slots[static_cast<size_t>(slot)];
     Shape shape;
     if (!IsPlainData(value.dtype)) return false;
+    // No product of the two: a graph may ask for any shape.
     return !value.shape.AsShape(&shape) ||
-           shape.num_elements() * static_cast<int64_t>(DTypeSize(value.dtype)) > kFewBytes;
+           shape.num_elements() > kFewBytes / static_cast<int64_t>(DTypeSize(value.dtype));
   };
   for (Instruction& instruction : program->instructions) {
     instruction.takes_long = instruction.kernel != nullptr && instruction.node->op() != "_Send" &&
