@@ -131,12 +131,13 @@ class ClusterBench:
 
     def scale(self):
         for workers in SCALE:
-            best, shares = {}, {}
+            best = {}
             for _ in range(self.bench.rounds):
                 for side, command in self.sides.items():
                     figures, share = self.run(command, "tiny", workers, 2000 // workers)
                     keep_least(best, side, figures["tiny"])
-                    shares[side] = share
+                    if share is not None:
+                        print(f"    the ps of {side} took {share:.0%} of a core, its start included", file=sys.stderr)
             yield (f"scale ({workers} workers)" if workers > 1 else "scale"), best.pop("ours"), best, "ms/step"
 
     def server_rss(self):
