@@ -1,6 +1,5 @@
 // Who gets into a cluster, and who does not: tasks and clients in one process, over real gRPC.
 #include <chrono>
-#include <filesystem>
 #include <gtest/gtest.h>
 #include <map>
 #include <vector>
@@ -8,6 +7,7 @@
 #include "carillon/carillon.h"
 #include "distributed/cluster/certificate_folder.h"
 #include "free_port.h"
+#include "temporary_folder.h"
 
 namespace carillon {
 namespace {
@@ -19,15 +19,12 @@ const std::string kToken = "the-token-of-this-job", kOther = "the-token-of-anoth
 class SecurityTest : public testing::Test {
  protected:
   SecurityTest() : cluster_{{"ps", {Local()}}, {"worker", {Local(), Local()}}} {
-    std::string name = testing::TempDir() + "security.XXXXXX";
-    folder_ = mkdtemp(name.data());
     certs_ = MakeCertificates("certs");
     others_ = MakeCertificates("others");
   }
-  ~SecurityTest() override { std::filesystem::remove_all(folder_); }
 
   std::string MakeCertificates(const std::string& name) const {
-    const std::string path = folder_ + "/" + name;
+    const std::string path = folder_.path() + "/" + name;
     EXPECT_TRUE(MakeCertificateFolder({.folder = path, .cluster = cluster_}).ok());
     return path;
   }
@@ -79,7 +76,8 @@ class SecurityTest : public testing::Test {
   }
 
   const ClusterSpec cluster_;
-  std::string folder_, certs_, others_;
+  const TestFolder folder_;
+  std::string certs_, others_;
 };
 
 TEST_F(SecurityTest, AClusterTrainsWithATokenWithTlsAndWithBoth) {
@@ -194,7 +192,7 @@ TEST_F(SecurityTest, PlainClientsOfThisMachineAreLetInWhenAllowed) {
 }
 
 TEST_F(SecurityTest, AddressesOfIpv6AreInCertificatesToo) {
-  const std::string certs = folder_ + "/v6";
+  const std::string certs = folder_.path() + "/v6";
   ASSERT_TRUE(MakeCertificateFolder({.folder = certs, .cluster = {{"local", {"[::1]:1"}}}}).ok());
   for (const char* bind : {"::1", "[::1]"}) {
     std::unique_ptr<Server> server;

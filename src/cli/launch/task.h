@@ -70,7 +70,7 @@ class Task {
   void OnLine(std::string_view line);
   // Ends the log, and says so, when it cannot be written.
   void CheckLog(const Status& status);
-  // False when there is no more for now.
+  // False when nothing more has arrived.
   bool ReadSome(int* fd, LineSplitter* lines);
 
   const TaskPlan plan_;

@@ -1,35 +1,30 @@
 #include "distributed/cluster/credentials.h"
 
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
 #include "distributed/cluster/certificate_folder.h"
+#include "temporary_folder.h"
 
 namespace carillon {
 namespace {
 
 class CredentialsTest : public testing::Test {
  protected:
-  CredentialsTest() {
-    std::string name = testing::TempDir() + "credentials.XXXXXX";
-    folder_ = mkdtemp(name.data());
-  }
   ~CredentialsTest() override {
-    std::filesystem::remove_all(folder_);
     for (const char* variable : {"CARILLON_TOKEN_FILE", "CARILLON_TLS_DIR"}) unsetenv(variable);
   }
 
   std::string Write(const std::string& name, const std::string& text, mode_t mode = 0600) const {
-    const std::string path = folder_ + "/" + name;
+    const std::string path = folder_.path() + "/" + name;
     std::ofstream(path) << text;
     chmod(path.c_str(), mode);
     return path;
   }
   std::string MakeFolder(const std::string& name, int days = 10) const {
-    const std::string path = folder_ + "/" + name;
+    const std::string path = folder_.path() + "/" + name;
     EXPECT_TRUE(
         MakeCertificateFolder(
             {.folder = path, .cluster = {{"ps", {"h:1"}}, {"worker", {"h:2"}}}, .days = days})
@@ -44,7 +39,7 @@ class CredentialsTest : public testing::Test {
         << loaded.status();
   }
 
-  std::string folder_;
+  const TestFolder folder_;
 };
 
 const std::string kToken = "0123456789abcdef";
@@ -63,8 +58,8 @@ TEST_F(CredentialsTest, TokensAreReadFromFiles) {
 }
 
 TEST_F(CredentialsTest, BadTokensAreExplained) {
-  ExpectRefused({.token_file = folder_ + "/none"}, "/none");
-  ExpectRefused({.token_file = folder_}, folder_);
+  ExpectRefused({.token_file = folder_.path() + "/none"}, "/none");
+  ExpectRefused({.token_file = folder_.path()}, folder_.path());
   ExpectRefused({.token_file = Write("empty", "")}, "a token has 16 to");
   ExpectRefused({.token_file = Write("short", "123")}, "a token has 16 to");
   ExpectRefused({.token_file = Write("spaces", kToken + " " + kToken)}, "no spaces");
@@ -93,7 +88,7 @@ TEST_F(CredentialsTest, AFolderHasTheFilesOfAll) {
 
 TEST_F(CredentialsTest, BadCertificatesAreExplained) {
   const std::string certs = MakeFolder("certs"), other = MakeFolder("other");
-  ExpectRefused({.tls_dir = folder_ + "/none"}, "/none/ca.pem");
+  ExpectRefused({.tls_dir = folder_.path() + "/none"}, "/none/ca.pem");
   ExpectRefused({.tls_dir = certs}, "worker-7.pem", {.name = "worker-7"});
   ExpectRefused({.tls_ca = certs + "/ca.pem"}, "an own certificate too");
   ExpectRefused({.tls_dir = certs, .tls_ca = other + "/ca.pem"}, "has not signed");

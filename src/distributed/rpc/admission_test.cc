@@ -2,7 +2,6 @@
 #include "distributed/rpc/admission.h"
 
 #include <condition_variable>
-#include <filesystem>
 #include <gtest/gtest.h>
 #include <mutex>
 
@@ -12,6 +11,7 @@
 #include "distributed/rpc/grpc_server.h"
 #include "distributed/rpc/task_network.h"
 #include "free_port.h"
+#include "temporary_folder.h"
 
 namespace carillon {
 namespace {
@@ -52,17 +52,14 @@ class End final : public TaskListener {
 class AdmissionTest : public testing::Test {
  protected:
   AdmissionTest() {
-    std::string name = testing::TempDir() + "admission.XXXXXX";
-    folder_ = mkdtemp(name.data());
     const ClusterSpec cluster{{"ps", {"h:1"}}, {"worker", {"h:2", "h:3"}}};
     for (const char* certs : {"certs", "others"})
       EXPECT_TRUE(
-          MakeCertificateFolder({.folder = folder_ + "/" + certs, .cluster = cluster}).ok());
+          MakeCertificateFolder({.folder = folder_.path() + "/" + certs, .cluster = cluster}).ok());
   }
-  ~AdmissionTest() override { std::filesystem::remove_all(folder_); }
 
   Credentials Of(const std::string& owner, const std::string& certs = "certs") const {
-    return LoadCredentials({.tls_dir = folder_ + "/" + certs}, {.name = owner}).value();
+    return LoadCredentials({.tls_dir = folder_.path() + "/" + certs}, {.name = owner}).value();
   }
 
   // What the ps answers to a caller that says that it is worker 0.
@@ -104,7 +101,7 @@ class AdmissionTest : public testing::Test {
     EXPECT_NE(log.find(logged), std::string::npos) << log;
   }
 
-  std::string folder_;
+  const TestFolder folder_;
 };
 
 TEST_F(AdmissionTest, TheRightOneIsLetIn) {
