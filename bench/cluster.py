@@ -5,12 +5,14 @@ import json
 import os
 import pathlib
 import re
-import socket
 import subprocess
 import sys
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "tests/tools"))
+from addresses import free_addresses  # noqa: E402
+
 PEER = HERE / "peers/ps_tensorflow.py"
 SECONDS = 300  # that no run takes
 
@@ -50,12 +52,6 @@ SHOWN = {
     **{f"scale ({n} workers)" if n > 1 else "scale": f"a step that adds to one number, of 1 ps and {n} worker{'s'[:n > 1]}" for n in SCALE},
 }
 NAMES = ["ps_mlp_1", "ps_mlp_2", "ps_cnn_1", "ps_cnn_2", "ps_pull", "ps_push", "many_variables", "tfrun_mlp_1", "server_rss", "scale"]
-
-
-def free_addresses(count):
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
-        return [f"127.0.0.1:{one.getsockname()[1]}" for one in sockets]
 
 
 def cpu_seconds(pid):

@@ -1,23 +1,18 @@
-// A port of this machine that was free a moment ago.
+// Ports for the servers of tests.
 #pragma once
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
+#include <list>
+
+#include "base/reserved_ports.h"
+#include "base/throw.h"
 
 namespace carillon {
 
+// A port of 127.0.0.1 that is this process's until it ends.
 inline int FreePort() {
-  const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  bind(socket, reinterpret_cast<sockaddr*>(&address), sizeof address);
-  getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size);
-  close(socket);
-  return ntohs(address.sin_port);
+  static std::list<ReservedPorts> all;
+  all.push_back(ValueOrThrow(ReservedPorts::Reserve(1)));
+  return all.back().numbers().front();
 }
 
 }  // namespace carillon

@@ -6,6 +6,7 @@
 
 #include "base/cores.h"
 #include "base/random_id.h"
+#include "base/reserved_ports.h"
 #include "base/throw.h"
 #include "cli/command.h"
 #include "cli/launch/supervisor.h"
@@ -92,7 +93,8 @@ int RunLaunch(const std::vector<std::string>& arguments, Console& console) {
   surroundings.program = ValueOrThrow(launch::FindProgram(
       options.command[0], path == nullptr ? "/usr/bin:/bin" : path,
       std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path().string()));
-  surroundings.ports = ValueOrThrow(launch::FreePorts(launch::NumTasks(options)));
+  const ReservedPorts ports = ValueOrThrow(ReservedPorts::Reserve(launch::NumTasks(options)));
+  surroundings.ports = ports.numbers();
   surroundings.cores = AvailableCores();
   surroundings.id = StrCat(RandomId());
   for (char** variable = environ; *variable != nullptr; ++variable) {

@@ -4,8 +4,9 @@
 #include <gtest/gtest.h>
 #include <string>
 
+#include "base/reserved_ports.h"
+#include "base/throw.h"
 #include "carillon/carillon.h"
-#include "free_port.h"
 
 namespace carillon {
 namespace {
@@ -30,8 +31,9 @@ int64_t StatusOf(const std::string& key) {
 }
 
 void RunOnce(uint64_t round) {
-  const ClusterSpec cluster{{"ps", {"127.0.0.1:" + std::to_string(FreePort())}},
-                            {"worker", {"127.0.0.1:" + std::to_string(FreePort())}}};
+  const ReservedPorts ports = ValueOrThrow(ReservedPorts::Reserve(2));
+  const ClusterSpec cluster{{"ps", {"127.0.0.1:" + std::to_string(ports.numbers()[0])}},
+                            {"worker", {"127.0.0.1:" + std::to_string(ports.numbers()[1])}}};
   Server ps({.job = "ps", .cluster = cluster});
   {
     Server worker({.job = "worker", .cluster = cluster});

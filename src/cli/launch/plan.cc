@@ -1,12 +1,7 @@
 #include "cli/launch/plan.h"
 
 #include <algorithm>
-#include <arpa/inet.h>
-#include <cerrno>
-#include <cstring>
 #include <map>
-#include <netinet/in.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -121,28 +116,6 @@ StatusOr<std::string> FindProgram(const std::string& name, const std::string& pa
   return InvalidArgument(
       "there is no program ", name, ", neither in $PATH nor in ", own_folder,
       CanExecute(StrCat("./", name)) ? StrCat("; did you mean ./", name, "?") : "");
-}
-
-StatusOr<std::vector<int>> FreePorts(int count) {
-  // All are held until the last is found, so that no two are the same.
-  std::vector<int> sockets, ports;
-  Status status;
-  while (status.ok() && static_cast<int>(ports.size()) < count) {
-    const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockets.push_back(socket);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    auto* any = reinterpret_cast<sockaddr*>(&address);
-    if (socket < 0 || ::bind(socket, any, size) != 0 || ::getsockname(socket, any, &size) != 0) {
-      status = ResourceExhausted("no free port on 127.0.0.1: ", std::strerror(errno));
-    }
-    ports.push_back(ntohs(address.sin_port));
-  }
-  for (const int socket : sockets) ::close(socket);
-  if (!status.ok()) return status;
-  return ports;
 }
 
 }  // namespace carillon::launch

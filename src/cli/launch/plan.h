@@ -57,7 +57,4 @@ std::vector<TaskPlan> PlanTasks(const Options& options, const Surroundings& surr
 StatusOr<std::string> FindProgram(const std::string& name, const std::string& path,
                                   const std::string& own_folder);
 
-// `count` different ports of 127.0.0.1 that were free a moment ago.
-StatusOr<std::vector<int>> FreePorts(int count);
-
 }  // namespace carillon::launch

@@ -2,11 +2,11 @@
 
 import re
 import signal
-import socket
 import subprocess
 
 import tensorflow as tf
 
+from addresses import free_addresses
 from harness import oracle
 
 tf1 = tf.compat.v1
@@ -65,15 +65,6 @@ class Server:
             self.kill()
             return f"the server did not stop within {STOP_SECONDS} s of SIGTERM"
         return f"the server stopped with code {code}" if code else None
-
-
-def free_addresses(count):
-    """Addresses of this machine whose ports are free, all different."""
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    addresses = [f"127.0.0.1:{one.getsockname()[1]}" for one in sockets]
-    for one in sockets:
-        one.close()
-    return addresses
 
 
 class Cluster:

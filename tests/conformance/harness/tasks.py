@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 
-from harness import served
+from addresses import free_addresses
 
 END_SECONDS = 60
 
@@ -49,7 +49,7 @@ class Tasks:
 
     def __init__(self, tool, script, workers, *arguments, flags=()):
         self._tool, self._script, self._flags = tool, script, flags
-        self.ps_host, *self.worker_hosts = served.free_addresses(1 + workers)
+        self.ps_host, *self.worker_hosts = free_addresses(1 + workers)
         self._arguments = [f"--ps_hosts={self.ps_host}", f"--worker_hosts={','.join(self.worker_hosts)}", *arguments]
 
     def start(self, job, task=0, *arguments):

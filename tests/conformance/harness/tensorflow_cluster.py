@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 
-from harness import served
+from addresses import free_addresses
 
 _TASK = """
 import json, sys
@@ -20,7 +20,7 @@ class TensorFlowCluster:
     """Like served.Cluster. They end with the process that made them."""
 
     def __init__(self, **tasks):
-        self.spec = {job: served.free_addresses(count) for job, count in tasks.items()}
+        self.spec = {job: free_addresses(count) for job, count in tasks.items()}
         self._processes = []
         for job, addresses in self.spec.items():
             for task in range(len(addresses)):

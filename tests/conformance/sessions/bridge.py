@@ -4,7 +4,8 @@ import pathlib
 import sys
 import time
 
-from harness import served, tasks
+from addresses import free_addresses
+from harness import tasks
 from harness.scenarios import scenario
 
 SCRIPTS = pathlib.Path(__file__).resolve().parents[1] / "scripts"
@@ -24,7 +25,7 @@ def start(scene, ending, flags=(), **options):
     """A script with a server, which then ends as `ending` says; and the server's address."""
     path = scene.path("script.py")
     pathlib.Path(path).write_text(SERVE + ending)
-    address, = served.free_addresses(1)
+    address, = free_addresses(1)
     script = tasks.Script(scene.tool, path, "x", address, flags=flags, **options)
     script.line_with("ready at")
     return script, address
@@ -51,7 +52,7 @@ def only_a_good_end_is_done(scene):
     """A worker that raises, or is killed, may come back: the parameter server waits. One that ends well ends the job, and the script that joined."""
     path = scene.path("worker.py")
     pathlib.Path(path).write_text(WORKER)
-    addresses = served.free_addresses(2)
+    addresses = free_addresses(2)
     ps = tasks.Script(scene.tool, path, *addresses, "ps")
     ps.line_with("ps ready")
     for ending, code in [("raise ValueError('broken')", 1), ("os.kill(os.getpid(), 9)", -9)]:
