@@ -1,15 +1,18 @@
 #include "distributed/transport/ucx_transport.h"
 
 #include <atomic>
+#include <cerrno>
 #include <chrono>
-#include <condition_variable>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <map>
 #include <mutex>
-#include <poll.h>
+#include <optional>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <thread>
+#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -52,6 +55,9 @@ class Ucx final : public UcxTransport {
     Stop();
     if (worker_ != nullptr) ucx_.worker_destroy(worker_);
     if (context_ != nullptr) ucx_.cleanup(context_);
+    for (const int fd : {turns_, stop_}) {
+      if (fd >= 0) ::close(fd);
+    }
   }
 
   Status Start(bool tcp);
@@ -104,11 +110,16 @@ class Ucx final : public UcxTransport {
     if (status == UCS_OK) return absl::OkStatus();
     return absl::UnavailableError(StrCat("UCX: ", what, ": ", ucx_.status_string(status)));
   }
+  // Threads take turns to receive. Who does so hands frames over until there is work to do or no
+  // more has come for a while, gives the turn to the threads that sleep, of which the next frame
+  // wakes one, and does the work: nobody is woken for nothing.
   void Loop();
-  // Receives until somebody has work to do, or Stop.
   void Receive(WorkCollector* work);
-  // The frames that are complete; waits for some. Empty after Stop.
-  std::vector<std::unique_ptr<Incoming>> NextFrames();
+  // The frames that are complete. None at all: UCX will raise wake_up_ for the next, or Stop.
+  std::optional<std::vector<std::unique_ptr<Incoming>>> NextFrames(bool may_sleep);
+  void GiveTurn(int operation);
+  // Whether another thread sleeps until its turn, which may have to be made.
+  bool HasSuccessor();
   void Send(ucp_ep_h endpoint, FrameHeader header, MessagePieces frame);
   // `data`: memory and its bytes, or pieces and their number.
   void Start(ucp_ep_h endpoint, unsigned id, std::unique_ptr<Outgoing> outgoing, ucp_dt_iov_t data,
@@ -169,13 +180,13 @@ class Ucx final : public UcxTransport {
   std::map<std::pair<uint64_t, uint64_t>, MessagePieces> lent_;
   std::deque<std::atomic<uint64_t>> leases_;
   std::atomic<bool> stopping_{false};
-  int wake_up_ = -1;
 
-  std::mutex role_mutex_;
-  std::condition_variable role_changed_;
-  bool has_receiver_ = false;
-  size_t idle_ = 0;
-  std::vector<std::thread> threads_;  // changed by the receiver
+  int wake_up_ = -1;  // UCX's, readable when there is something to receive
+  int turns_ = -1;    // where threads sleep: epoll on wake_up_, once for each turn, and on stop_
+  int stop_ = -1;     // readable after Stop
+  std::atomic<int> idle_{0};
+  std::mutex threads_mutex_;
+  std::vector<std::thread> threads_;  // under threads_mutex_; grows until Stop
 };
 
 class Ucx::Endpoint final : public UcxTransport::Channel {
@@ -239,39 +250,52 @@ Status Ucx::Start(bool tcp) {
   CARILLON_RETURN_IF_ERROR(Check(ucx_.worker_get_address(worker_, &address, &size), "its address"));
   address_.assign(reinterpret_cast<const char*>(address), size);
   ucx_.worker_release_address(worker_, address);
+  turns_ = ::epoll_create1(EPOLL_CLOEXEC);
+  stop_ = ::eventfd(0, EFD_CLOEXEC);
+  epoll_event stop{.events = EPOLLIN, .data = {}};
+  if (turns_ < 0 || stop_ < 0 || ::epoll_ctl(turns_, EPOLL_CTL_ADD, stop_, &stop) != 0)
+    return absl::UnavailableError(StrCat("UCX: no way to wait for it: ", std::strerror(errno)));
+  while (ucx_.worker_arm(worker_) != UCS_OK) ucx_.worker_progress(worker_);
+  GiveTurn(EPOLL_CTL_ADD);
   threads_.emplace_back([this] { Loop(); });
   return absl::OkStatus();
 }
 
 void Ucx::Loop() {
   for (;;) {
-    {
-      std::unique_lock lock(role_mutex_);
-      ++idle_;
-      role_changed_.wait(lock, [&] { return stopping_ || !has_receiver_; });
-      --idle_;
-      if (stopping_) return;
-      has_receiver_ = true;
-    }
+    epoll_event event{};
+    ++idle_;
+    const int events = ::epoll_wait(turns_, &event, 1, -1);
+    --idle_;
+    if (stopping_) return;
+    if (events <= 0) continue;
     WorkCollector work;
     Receive(&work);
-    bool has_successor = true;
-    {
-      std::lock_guard lock(role_mutex_);
-      has_receiver_ = false;
-      if (!stopping_ && idle_ == 0) {
-        has_successor = threads_.size() < kMostThreads;
-        if (has_successor) threads_.emplace_back([this] { Loop(); });
-      }
-    }
-    role_changed_.notify_one();
+    const bool has_successor = HasSuccessor();
+    GiveTurn(EPOLL_CTL_MOD);
     if (has_successor) work.Run();
   }
 }
 
+bool Ucx::HasSuccessor() {
+  if (idle_ > 0) return true;
+  std::lock_guard lock(threads_mutex_);
+  if (stopping_ || threads_.size() == kMostThreads) return false;
+  threads_.emplace_back([this] { Loop(); });
+  return true;
+}
+
+void Ucx::GiveTurn(int operation) {
+  epoll_event event{.events = EPOLLIN | EPOLLONESHOT, .data = {}};
+  ::epoll_ctl(turns_, operation, wake_up_, &event);
+}
+
 void Ucx::Receive(WorkCollector* work) {
-  while (!stopping_ && work->empty()) {
-    for (const auto& incoming : NextFrames()) {
+  auto sleep_at = Clock::now() + kLookAgain;
+  while (!stopping_) {
+    const auto frames = NextFrames(/*may_sleep=*/!work->empty() || Clock::now() >= sleep_at);
+    if (!frames.has_value()) return;
+    for (const auto& incoming : *frames) {
       if (incoming->status.ok() && incoming->header.address != 0) ReadContent(incoming.get());
       if (incoming->status.ok()) {
         on_frame_(incoming->ticket, std::move(incoming->frame));
@@ -279,35 +303,26 @@ void Ucx::Receive(WorkCollector* work) {
         on_frame_(incoming->ticket, incoming->status);
       }
     }
+    if (!frames->empty()) sleep_at = Clock::now() + kLookAgain;
   }
 }
 
-std::vector<std::unique_ptr<Ucx::Incoming>> Ucx::NextFrames() {
+std::optional<std::vector<std::unique_ptr<Ucx::Incoming>>> Ucx::NextFrames(bool may_sleep) {
+  // The lock is not fair: who looks again and again would keep others from it.
+  while (waiting_ > 0) std::this_thread::yield();
   std::vector<std::unique_ptr<Incoming>> complete;
-  auto sleep_at = Clock::now() + kLookAgain;
-  while (!stopping_) {
-    // The lock is not fair: who looks again and again would keep others from it.
-    while (waiting_ > 0) std::this_thread::yield();
-    {
-      std::lock_guard lock(mutex_);
-      while (ucx_.worker_progress(worker_) != 0) {
-      }
-      for (auto& [ticket, order] : incoming_) {
-        for (auto first = order.frames.begin();
-             first != order.frames.end() && first->first == order.next &&
-             first->second->is_complete;
-             first = order.frames.erase(first)) {
-          complete.push_back(std::move(first->second));
-          ++order.next;
-        }
-      }
-      if (!complete.empty()) break;
-      if (Clock::now() < sleep_at || ucx_.worker_arm(worker_) != UCS_OK) continue;
-    }
-    pollfd event{wake_up_, POLLIN, 0};
-    ::poll(&event, 1, -1);
-    sleep_at = Clock::now() + kLookAgain;
+  std::lock_guard lock(mutex_);
+  while (ucx_.worker_progress(worker_) != 0) {
   }
+  for (auto& [ticket, order] : incoming_) {
+    for (auto first = order.frames.begin();
+         first != order.frames.end() && first->first == order.next && first->second->is_complete;
+         first = order.frames.erase(first)) {
+      complete.push_back(std::move(first->second));
+      ++order.next;
+    }
+  }
+  if (complete.empty() && may_sleep && ucx_.worker_arm(worker_) == UCS_OK) return std::nullopt;
   return complete;
 }
 
@@ -484,14 +499,12 @@ void Ucx::Forget(uint64_t ticket) {
 
 void Ucx::Stop() {
   {
-    std::lock_guard lock(role_mutex_);
+    std::lock_guard lock(threads_mutex_);
     stopping_ = true;
   }
-  {
-    std::lock_guard lock(mutex_);
-    if (worker_ != nullptr) ucx_.worker_signal(worker_);
-  }
-  role_changed_.notify_all();
+  const uint64_t one = 1;
+  if (stop_ >= 0) [[maybe_unused]]
+    const ssize_t written = ::write(stop_, &one, sizeof(one));
   for (std::thread& thread : threads_) {
     if (thread.joinable()) thread.join();
   }
