@@ -189,6 +189,8 @@ void LocalSession::RunAsync(PreparedRun& run, AsyncStep* step) {
   if (!status.ok()) return std::exchange(step->done, nullptr)(std::move(status));
   step->deadline_ = StartDeadline(step->options, &step->cancellation);
   const auto finish = [this, step](Status result) {
+    if (step->program_ != nullptr)
+      step->program_->set_last_run(std::chrono::steady_clock::now() - step->start_);
     if (step->deadline_ != 0) timer_.Remove(step->deadline_);
     if (step->options.trace && step->program_ != nullptr)
       FillMetadata(step->trace_, *step->program_, &step->metadata);
@@ -202,9 +204,8 @@ void LocalSession::RunAsync(PreparedRun& run, AsyncStep* step) {
   step->args_ = MakeArgs(step->feeds, &step->cancellation);
   if (step->options.trace) step->args_.trace = &step->trace_;
   const std::shared_ptr<StepProgram> running = step->program_;  // outlives the step
-  const auto start = std::chrono::steady_clock::now();
+  step->start_ = std::chrono::steady_clock::now();
   running->RunAsync(step->args_, &step->fetches, finish);
-  running->set_last_run(std::chrono::steady_clock::now() - start);
 }
 
 Status LocalSession::ChangeGraph(absl::FunctionRef<Status()> change) {

@@ -83,6 +83,7 @@ class AsyncStep {
   StepArgs args_;
   StepTrace trace_;
   uint64_t deadline_ = 0;
+  std::chrono::steady_clock::time_point start_;
 };
 
 // Specialises a signature for wherever its nodes belong.

@@ -30,7 +30,8 @@ class StepProgram {
   // What runs in this process; null when that is not all of it.
   virtual const Program* local_program() const { return nullptr; }
 
-  // How long RunAsync took the last time; the longest time there is before the first.
+  // How long the last step took, what its caller did at its end left out (the answer to a client
+  // takes longer than many steps); the longest time there is before the first.
   std::chrono::nanoseconds last_run() const {
     return std::chrono::nanoseconds(last_run_.load(std::memory_order_relaxed));
   }

@@ -135,10 +135,14 @@ class Call {
       return;
     }
     context_.calls.Begin();
+    if (const grpc::Status refused = context_.admission->AdmitClient(grpc_); refused.ok()) {
+      Serve();
+    } else {
+      Answer(FromGrpcStatus(refused));
+    }
+    // Not before, since it takes a while and the client waits. This is still here, as its next
+    // event comes to this thread.
     Another().release()->Await();
-    if (const grpc::Status refused = context_.admission->AdmitClient(grpc_); !refused.ok())
-      return Answer(FromGrpcStatus(refused));
-    Serve();
   }
   void Sent(bool) { OneEventLess(); }
   void Over(bool) {
