@@ -128,7 +128,7 @@ Worker::~Worker() {
   for (const auto& step : steps) EndStep(step, absl::UnavailableError("the task is shutting down"));
   std::unique_lock lock(mutex_);
   step_done_.wait(lock, [&] {
-    return compiling_ == 0 && std::ranges::none_of(steps_, [](const auto& entry) {
+    return busy_ == 0 && std::ranges::none_of(steps_, [](const auto& entry) {
              return entry.second->program != nullptr;
            });
   });
@@ -161,7 +161,7 @@ void Worker::Register(const std::string& master, RegisterProgram message) {
                                     " knows nothing of the session: the task has been restarted, "
                                     "or has missed the session's master"))});
     }
-    ++compiling_;
+    ++busy_;
     std::shared_ptr<SessionState>& known = sessions_[message.session];
     if (known == nullptr) known = std::make_shared<SessionState>();
     known->master = master;
@@ -190,7 +190,7 @@ void Worker::Register(const std::string& master, RegisterProgram message) {
     }
     Report(master, ProgramRegistered{id, std::move(status)});
     std::lock_guard lock(mutex_);
-    --compiling_;
+    --busy_;
     step_done_.notify_all();
   });
 }
@@ -325,10 +325,12 @@ void Worker::PartDone(const std::shared_ptr<Step>& step, Status status) {
   {
     std::lock_guard lock(mutex_);
     steps_.erase(step->id);
+    ++busy_;
     if (!done.status.ok()) RememberEnd(step->id);
   }
   Report(master, std::move(done));
   std::lock_guard lock(mutex_);
+  --busy_;
   step_done_.notify_all();
 }
 

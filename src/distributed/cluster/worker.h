@@ -92,7 +92,7 @@ class Worker {
   std::map<StepId, std::shared_ptr<Step>> steps_;
   std::set<StepId> ended_;
   std::deque<StepId> ended_order_;
-  int compiling_ = 0;
+  int busy_ = 0;  // with programs that are compiled, and steps that are over and reported
   bool stopping_ = false;
 };
 
