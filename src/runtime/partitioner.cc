@@ -1,6 +1,7 @@
 #include "runtime/partitioner.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 
@@ -20,6 +21,7 @@ class Cutter {
     CARILLON_RETURN_IF_ERROR(DriveLoopsEverywhere());
     MoveJoins();
     CARILLON_RETURN_IF_ERROR(SplitTargets());
+    CARILLON_RETURN_IF_ERROR(MeasureChains());
     CARILLON_RETURN_IF_ERROR(CutEdges());
     return TakeParts();
   }
@@ -171,12 +173,40 @@ class Cutter {
     return absl::OkStatus();
   }
 
+  // How long the longest chain of nodes is that begins at each: the first layer of a network has
+  // most of the step before it, however late its variables were made.
+  Status MeasureChains() {
+    CARILLON_ASSIGN_OR_RETURN(const std::vector<Node*> order, graph_.TopologicalOrder());
+    chain_of_.assign(graph_.nodes().size(), 1);
+    for (auto node = order.rbegin(); node != order.rend(); ++node) {
+      const int longer = chain_of_[static_cast<size_t>((*node)->id())] + 1;
+      const auto follow = [&](const Node* before) {
+        if (IsNextIteration(*before)) return;  // an iteration's chain ends with it
+        int& chain = chain_of_[static_cast<size_t>(before->id())];
+        chain = std::max(chain, longer);
+      };
+      for (const Endpoint& input : (*node)->inputs()) follow(input.node);
+      for (const Node* before : (*node)->control_inputs()) follow(before);
+    }
+    return absl::OkStatus();
+  }
+
+  // `received` is what Send or SendControl gave.
+  void NeededBy(const Node* received, const Node& consumer) {
+    const auto channel = channel_of_.find(received);
+    if (channel == channel_of_.end() || static_cast<size_t>(consumer.id()) >= chain_of_.size())
+      return;
+    int& chain = channels_[channel->second].chain;
+    chain = std::max(chain, chain_of_[static_cast<size_t>(consumer.id())]);
+  }
+
   Status CutEdges() {
     for (Node* node : NodesNow()) {
       for (int i = 0; i < node->num_inputs(); ++i) {
         const Endpoint from = node->input(i);
         if (from.node->device() == node->device()) continue;
         CARILLON_ASSIGN_OR_RETURN(Node * received, Send(from, node->device()));
+        NeededBy(received, *node);
         CARILLON_RETURN_IF_ERROR(graph_.SetInput(node, i, {received, 0}));
       }
     }
@@ -190,6 +220,7 @@ class Cutter {
         } else if (const auto sent = received_.find({one, node->device()});
                    sent != received_.end() && !sent->second.empty()) {
           before.push_back(sent->second.begin()->second);
+          NeededBy(before.back(), *node);
         } else {
           elsewhere[one->device()].push_back(one);
         }
@@ -199,6 +230,7 @@ class Cutter {
         for (Node* one : nodes) {
           CARILLON_ASSIGN_OR_RETURN(Node * told, SendControl(one, node->device()));
           before.push_back(told);
+          NeededBy(told, *node);
         }
       }
       if (before != node->control_inputs()) graph_.SetControlInputs(node, std::move(before));
@@ -258,6 +290,7 @@ class Cutter {
       before.push_back(driver->second);
     CARILLON_ASSIGN_OR_RETURN(received, Add(StrCat(from.node->name(), "/recv"), "_Recv", device, {},
                                             std::move(receiving), std::move(before)));
+    channel_of_.emplace(received, channels_.size() - 1);
     return received;
   }
 
@@ -290,6 +323,7 @@ class Cutter {
       CARILLON_RETURN_IF_ERROR(NumberEnds(&part));
       result.parts.push_back(std::move(part));
     }
+    std::ranges::stable_sort(channels_, std::greater{}, &Cut::chain);
     for (const Cut& cut : channels_)
       result.channels.push_back({cut.key, part_of[cut.from], part_of[cut.to]});
     return result;
@@ -331,6 +365,7 @@ class Cutter {
   struct Cut {
     std::string key;
     std::string from, to;  // devices
+    int chain = 0;         // the longest of those who read it
   };
 
   NodeGraph& graph_;
@@ -339,6 +374,8 @@ class Cutter {
   std::map<std::pair<const Node*, std::string>, std::map<int, Node*>> received_;  // by output
   std::map<std::vector<Node*>, Node*> joins_;
   std::vector<Cut> channels_;
+  std::map<const Node*, size_t> channel_of_;  // of a _Recv
+  std::vector<int> chain_of_;                 // by id; not of nodes that cutting adds
 };
 
 }  // namespace

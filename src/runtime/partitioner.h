@@ -28,6 +28,8 @@ struct Channel {
 
 struct PartitionedGraph {
   std::vector<Part> parts;
+  // In the order in which their values are needed: first those that the longest chain of nodes
+  // waits for. Where they have to share a link they should travel in this order.
   std::vector<Channel> channels;
 };
 

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <gtest/gtest.h>
+#include <map>
 #include <optional>
 #include <thread>
 
+#include "base/strings.h"
 #include "carillon/carillon.h"
 #include "runtime/cancellation.h"
 #include "runtime/executable.h"
@@ -218,6 +220,39 @@ TEST_F(PartitionerTest, LoopsInLoopsMaySpanDevices) {
       });
   const auto values = Run({results[1]}, {{n, Tensor::Scalar(int32_t{6})}});
   EXPECT_EQ(values[0].scalar<int32_t>(), 0 + 0 + 1 + 3 + 6 + 10);
+}
+
+// The first layer's variable was made last, and is read through an op of the worker's that was made
+// even before the others' layers.
+TEST_F(PartitionerTest, ChannelsAreInTheOrderOfNeed) {
+  constexpr int kLayers = 4;
+  std::vector<Output> kernels;  // last layer first
+  for (int i = kLayers - 1; i >= 0; --i) {
+    std::optional<Variable> v;
+    {
+      const DeviceScope on(g_, "/job:ps/task:0");
+      v.emplace(g_, StrCat("layer", i), Fill(Const(g_, {2, 2}), 1.0f));
+    }
+    const DeviceScope on(g_, "/job:worker");
+    kernels.push_back(Exp(v->read()));
+  }
+  const DeviceScope on(g_, "/job:worker");
+  const Output x = Placeholder(g_, kFloat, {2, 2});
+  Output y = x;
+  for (int i = 0; i < kLayers; ++i)
+    y = MatMul(kernels[static_cast<size_t>(kLayers - 1 - i)], Relu(y));
+  const auto cut = Cut({y}, {{x, Tensor(kFloat, {2, 2})}});
+  ASSERT_TRUE(cut.ok()) << cut.status();
+  std::map<std::string, std::string> variable_of;
+  for (const Part& part : cut->parts) {
+    for (const auto& node : part.graph->nodes()) {
+      if (node != nullptr && node->op() == "_Send")
+        variable_of[node->attr<std::string>("key")] = node->input(0).node->input(0).node->name();
+    }
+  }
+  std::vector<std::string> order;
+  for (const Channel& channel : cut->channels) order.push_back(variable_of[channel.key]);
+  EXPECT_EQ(order, (std::vector<std::string>{"layer0", "layer1", "layer2", "layer3"}));
 }
 
 TEST_F(PartitionerTest, HandlesCannotBeSent) {

@@ -56,15 +56,26 @@ class Queues {
     std::lock_guard lock(mutex_);
     inboxes_.at(task)->cut = true;
   }
+  // From then on no value can be sent.
+  void Refuse(const Status& why) {
+    std::lock_guard lock(mutex_);
+    refusal_ = why;
+  }
   size_t sent() {
     std::lock_guard lock(mutex_);
     return sent_;
+  }
+  // The values that came to `task`, in their order.
+  std::vector<Tensor> delivered_to(const std::string& task) {
+    std::lock_guard lock(mutex_);
+    return inboxes_.at(task)->delivered;
   }
 
  private:
   struct Inbox {
     ClusterTask* task;
     std::deque<std::pair<std::string, TaskMessage>> messages;
+    std::vector<Tensor> delivered;
     bool cut = false;
     std::thread thread;
   };
@@ -74,7 +85,10 @@ class Queues {
     const auto inbox = inboxes_.find(to);
     if (inbox == inboxes_.end())
       return absl::UnavailableError(StrCat("there is no task '", to, "'"));
+    if (!refusal_.ok() && std::holds_alternative<Deliver>(message)) return refusal_;
     ++sent_;
+    if (const auto* deliver = std::get_if<Deliver>(&message))
+      inbox->second->delivered.push_back(deliver->value);
     if (!inbox->second->cut) inbox->second->messages.emplace_back(from, std::move(message));
     changed_.notify_all();
     return absl::OkStatus();
@@ -97,6 +111,7 @@ class Queues {
   std::condition_variable changed_;
   std::map<std::string, std::unique_ptr<Inbox>> inboxes_;
   size_t sent_ = 0;
+  Status refusal_;
   bool stopping_ = false;
 };
 
@@ -297,6 +312,46 @@ TEST_F(ClusterTaskTest, VariablesStayOnTheirTasks) {
   const auto results = RunOnce({sum});
   ASSERT_TRUE(results.ok()) << results.status();
   EXPECT_EQ((*results)[0].values<float>()[2], 18);
+}
+
+TEST_F(ClusterTaskTest, LargeValuesAreSentInTheOrderOfNeed) {
+  constexpr int kLayers = 3;
+  std::vector<Output> kernels;  // last layer first
+  std::vector<Operation> initializers;
+  for (int i = kLayers - 1; i >= 0; --i) {
+    const DeviceScope on(g_, "/job:ps/task:0");
+    const Variable v(g_, StrCat("layer", i), Fill(Const(g_, {100, 100}), static_cast<float>(i)));
+    initializers.push_back(v.initializer());
+    kernels.push_back(v.read());
+  }
+  ASSERT_TRUE(RunOnce({}, {}, initializers).ok());
+  const DeviceScope on(g_, "/job:worker");
+  const Output x = Placeholder(g_, kFloat, {1, 100});
+  Output y = x;
+  for (int i = 0; i < kLayers; ++i)
+    y = MatMul(Relu(y), kernels[static_cast<size_t>(kLayers - 1 - i)]);
+  const size_t before = queues_.delivered_to(kWorker).size();
+  ASSERT_TRUE(RunOnce({y}, {{x, Tensor(kFloat, {1, 100})}}).ok());
+  const std::vector<Tensor> values = queues_.delivered_to(kWorker);
+  ASSERT_EQ(values.size(), before + kLayers);
+  for (size_t i = 0; i < kLayers; ++i)
+    EXPECT_EQ(values[before + i].values<float>()[0], static_cast<float>(i));
+}
+
+// What cannot be sent is the step's error, wherever in the step it turns out.
+TEST_F(ClusterTaskTest, AValueThatCannotBeSentEndsTheStep) {
+  Output there;
+  {
+    const DeviceScope on(g_, "/job:ps/task:0");
+    there = Fill(Const(g_, {100, 100}), Exp(Placeholder(g_, kFloat, {}, "x")));
+  }
+  const DeviceScope on(g_, "/job:worker");
+  const auto program =
+      Prepare({there * 2.0f}, {{g_.FindOperation("x").output(0), Tensor::Scalar(1.0f)}});
+  ASSERT_TRUE(program.ok()) << program.status();
+  queues_.Refuse(absl::UnimplementedError("too large"));
+  const auto results = Run(*program);
+  EXPECT_EQ(results.status().code(), absl::StatusCode::kUnimplemented) << results.status();
 }
 
 TEST_F(ClusterTaskTest, TheFirstErrorEndsTheStepEverywhere) {

@@ -118,7 +118,7 @@ StatusOr<std::shared_ptr<StepProgram>> Coordinator::Register(PartitionedGraph gr
   for (const Channel& channel : graph.channels) {
     const std::string& from = task_of_part[static_cast<size_t>(channel.from)];
     const std::string& to = task_of_part[static_cast<size_t>(channel.to)];
-    if (from != to) by_task[from].destinations.emplace(channel.key, to);
+    if (from != to) by_task[from].destinations.push_back({channel.key, to});
   }
   {
     std::lock_guard lock(mutex_);

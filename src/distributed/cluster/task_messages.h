@@ -31,8 +31,13 @@ struct TaskProgram {
     std::vector<int> feeds;    // of the step: the part's arguments, in their order
     std::vector<int> fetches;  // likewise its results
   };
+  // The task to which the value of a key goes.
+  struct Destination {
+    std::string key;
+    std::string task;
+  };
   std::vector<Part> parts;
-  std::map<std::string, std::string> destinations;  // task to which the value of a key goes
+  std::vector<Destination> destinations;  // in the order in which the values are needed
   // How to compile.
   bool optimize = true;
   bool exact = false;

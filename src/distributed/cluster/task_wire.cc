@@ -32,7 +32,11 @@ void SetProgram(const RegisterProgram& message, wire::TaskProgram* to) {
     added->mutable_feed()->Add(part.feeds.begin(), part.feeds.end());
     added->mutable_fetch()->Add(part.fetches.begin(), part.fetches.end());
   }
-  for (const auto& [key, task] : from.destinations) (*to->mutable_destination())[key] = task;
+  for (const auto& [key, task] : from.destinations) {
+    wire::TaskProgram::Destination* added = to->add_destination();
+    added->set_key(key);
+    added->set_task(task);
+  }
   to->set_optimize(from.optimize);
   to->set_exact(from.exact);
   to->set_measure(from.measure);
@@ -48,7 +52,10 @@ TaskProgram ProgramOf(wire::TaskProgram* from) {
                              {part.feed().begin(), part.feed().end()},
                              {part.fetch().begin(), part.fetch().end()}});
   }
-  program.destinations.insert(from->destination().begin(), from->destination().end());
+  for (wire::TaskProgram::Destination& destination : *from->mutable_destination()) {
+    program.destinations.push_back(
+        {std::move(*destination.mutable_key()), std::move(*destination.mutable_task())});
+  }
   program.optimize = from->optimize();
   program.exact = from->exact();
   program.measure = from->measure();

@@ -19,7 +19,7 @@ std::vector<TaskMessage> Examples() {
   TaskProgram program;
   program.parts.push_back({"/job:ps/task:0/device:CPU:0", "a graph", {0, 2}, {1}});
   program.parts.push_back({"/job:ps/task:0/device:GPU:0", "another", {}, {0}});
-  program.destinations = {{"edge 0", "/job:worker/task:1"}, {"edge 1", "/job:worker/task:0"}};
+  program.destinations = {{"edge 1", "/job:worker/task:0"}, {"edge 0", "/job:worker/task:1"}};
   program.exact = true;
   return {RegisterProgram{7, "session", true, true, program},
           StartStep{7, UINT64_MAX, {{0, Tensor::Scalar(1.5f)}, {2, Tensor::Scalar(true)}}},
@@ -53,7 +53,9 @@ TEST(TaskWire, ComesBackAsItWas) {
               program.task_program.optimize);
   ASSERT_EQ(program.task_program.parts.size(), 2);
   EXPECT_EQ(program.task_program.parts[0].feeds, (std::vector<int>{0, 2}));
-  EXPECT_EQ(program.task_program.destinations.at("edge 1"), "/job:worker/task:0");
+  ASSERT_EQ(program.task_program.destinations.size(), 2) << "in their order";
+  EXPECT_EQ(program.task_program.destinations[0].key, "edge 1");
+  EXPECT_EQ(program.task_program.destinations[1].task, "/job:worker/task:1");
   const auto& start = std::get<StartStep>((*got)[1]);
   EXPECT_EQ(start.step, UINT64_MAX);
   EXPECT_EQ(start.feeds[1].first, 2);

@@ -25,9 +25,9 @@ constexpr size_t kEndedSteps = 4096;
 constexpr size_t kAwaitedSteps = 4096;
 constexpr std::chrono::minutes kAwaitStart{5};
 
-// Values of this size travel at once, smaller ones with others, up to so many.
-constexpr size_t kLargeBytes = 16 << 10;
+// So many small values are enough for a message.
 constexpr size_t kBatchValues = 500;
+constexpr size_t kLargeBytes = 16 << 10;
 
 // A key may carry the iterations of loops: "edge 3;5;0".
 std::string_view EdgeOf(std::string_view key) { return key.substr(0, key.find(';')); }
@@ -51,11 +51,16 @@ struct Worker::Program {
   ResourceStore* resources = nullptr;
   bool is_own = false;  // the master is this task
   std::vector<Part> parts;
-  std::map<std::string, std::string, std::less<>> destinations;
+  struct Destination {
+    std::string task;
+    size_t place = 0;  // in the order in which values are needed
+  };
+  std::map<std::string, Destination, std::less<>> destinations;
 };
 
-// Its rendezvous hands values of this task to each other, and the rest to the messenger, small ones
-// together.
+// Its rendezvous hands values of this task to each other, and the rest to the messenger: what came
+// to be since the last Flush together, and in the order in which it is needed there, because large
+// values take their time one after the other.
 struct Worker::Step final : public StepRendezvous {
   Step(StepId step, TaskMessenger* messenger) : id(step), messenger(messenger) {}
 
@@ -64,11 +69,14 @@ struct Worker::Step final : public StepRendezvous {
       return exchange->Send(key, std::move(value), is_dead);
     const auto found = program->destinations.find(EdgeOf(key));
     if (found == program->destinations.end()) return here.Send(key, std::move(value), is_dead);
-    const bool is_large = value.has_value() && value.num_bytes() >= kLargeBytes;
+    const auto& [task, place] = found->second;
     std::lock_guard lock(outbox_mutex);
-    std::vector<TaskMessage>& waiting = outbox[found->second];
-    waiting.push_back(Deliver{id, key, std::move(value), is_dead});
-    return is_large || waiting.size() >= kBatchValues ? SendOutbox() : absl::OkStatus();
+    Outbox& waiting = outbox[task];
+    waiting.has_large |= value.has_value() && value.num_bytes() >= kLargeBytes;
+    waiting.places.emplace_back(place, waiting.messages.size());
+    waiting.messages.push_back(Deliver{id, key, std::move(value), is_dead});
+    const bool is_enough = !waiting.has_large && waiting.messages.size() >= kBatchValues;
+    return is_enough ? SendOutbox() : absl::OkStatus();
   }
   void ReceiveAsync(const std::string& key, Receive done) override {
     StepRendezvous& from = exchange != nullptr && IsPartKey(key) ? *exchange : here;
@@ -79,14 +87,23 @@ struct Worker::Step final : public StepRendezvous {
     if (exchange != nullptr) exchange->Abort(reason);
   }
   void Flush() override {
-    std::lock_guard lock(outbox_mutex);
-    // Whoever is out of reach ends the step: the worker is told.
-    if (!outbox.empty()) SendOutbox().IgnoreError();
+    Status sent;
+    {
+      std::lock_guard lock(outbox_mutex);
+      if (!outbox.empty()) sent = SendOutbox();
+    }
+    if (sent.ok()) return;
+    {
+      std::lock_guard lock(mutex);
+      status.Update(sent);
+    }
+    cancellation.Cancel(sent);
+    Abort(sent);
   }
   Status SendOutbox() {  // under outbox_mutex
     Status status;
-    for (auto& [task, messages] : std::exchange(outbox, {}))
-      status.Update(messenger->SendAll(task, std::move(messages)));
+    for (auto& [task, waiting] : std::exchange(outbox, {}))
+      status.Update(messenger->SendAll(task, waiting.Take()));
     return status;
   }
 
@@ -111,8 +128,23 @@ struct Worker::Step final : public StepRendezvous {
   std::vector<Deliver> delivered;  // not handed on yet, under mutex
   bool is_handing_on = false;      // somebody is at it, under mutex
 
+  struct Outbox {
+    std::vector<TaskMessage> messages;
+    std::vector<std::pair<size_t, size_t>> places;  // in the order of need, and in messages
+    bool has_large = false;
+
+    // Small ones arrive together in any order.
+    std::vector<TaskMessage> Take() {
+      if (!has_large || std::ranges::is_sorted(places)) return std::move(messages);
+      std::ranges::sort(places);
+      std::vector<TaskMessage> ordered;
+      ordered.reserve(messages.size());
+      for (const auto& [need, at] : places) ordered.push_back(std::move(messages[at]));
+      return ordered;
+    }
+  };
   std::mutex outbox_mutex;
-  std::map<std::string, std::vector<TaskMessage>> outbox;  // by task, under outbox_mutex
+  std::map<std::string, Outbox> outbox;  // by task, under outbox_mutex
 };
 
 Worker::Worker(WorkerOptions options, TaskMessenger* messenger, BackgroundThreads* background)
@@ -222,7 +254,10 @@ StatusOr<std::shared_ptr<Worker::Program>> Worker::Compile(RegisterProgram& mess
     program->parts.push_back(
         {std::move(executable), std::move(part.feeds), std::move(part.fetches)});
   }
-  program->destinations.insert(given.destinations.begin(), given.destinations.end());
+  for (size_t i = 0; i < given.destinations.size(); ++i) {
+    auto& [key, task] = given.destinations[i];
+    program->destinations.try_emplace(std::move(key), Program::Destination{std::move(task), i});
+  }
   program->session = std::move(session);
   return program;
 }
@@ -448,7 +483,7 @@ void Worker::TaskLost(const std::string& task, const Status& reason) {
     for (const auto& [id, step] : steps_) {
       if (step->program == nullptr) continue;
       for (const auto& [key, destination] : step->program->destinations) {
-        if (destination != task) continue;
+        if (destination.task != task) continue;
         steps.push_back(step);
         break;
       }

@@ -22,9 +22,17 @@ using std::chrono::milliseconds;
 constexpr size_t kBatchBytes = 256 << 10;
 constexpr size_t kBatchMessages = 1000;
 constexpr size_t kDirectBytes = 32 << 10;  // by UCX
+constexpr size_t kLargeBytes = 64 << 10;   // travels alone
 
 constexpr milliseconds kRetry{200};
 constexpr milliseconds kLookAgain{50};
+
+// Small values must not wait for the end of a large one that happens to travel with them.
+bool IsLarge(const TaskMessage& message) {
+  const auto* deliver = std::get_if<Deliver>(&message);
+  return deliver != nullptr && deliver->value.has_value() &&
+         deliver->value.num_bytes() >= kLargeBytes;
+}
 
 Status ShuttingDown() { return absl::CancelledError("the task is shutting down"); }
 
@@ -100,7 +108,7 @@ void TaskLink::Loop() {
   Close();
 }
 
-// Several small messages, or one that is large.
+// Several small messages, or one that is large: those who receive them see all of them at once.
 bool TaskLink::WriteSome() {
   std::vector<TaskMessage> batch;
   MessagePieces pieces;
@@ -110,7 +118,8 @@ bool TaskLink::WriteSome() {
       for (; !queue_.empty(); queue_.pop_front()) SendDirectly({&queue_.front(), 1});
       return true;
     }
-    while (!queue_.empty() && batch.size() < kBatchMessages && pieces.size() < kBatchBytes) {
+    while (!queue_.empty() && batch.size() < kBatchMessages && pieces.size() < kBatchBytes &&
+           (batch.empty() || !IsLarge(queue_.front()))) {
       batch.push_back(std::move(queue_.front()));
       queue_.pop_front();
       AddTaskMessage(batch.back(), &pieces);
