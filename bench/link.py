@@ -112,7 +112,7 @@ def train(program, link, environment):
 
 def rows(bench):
     """As those of bench/run; none, with the reason said, where there can be no such link."""
-    program = bench.bin / "bench_link"
+    program = (bench.bin / "bench_link").resolve()
     environment = dict(os.environ, CARILLON_THREADS="1")
     results = []
     try:

@@ -41,8 +41,7 @@ class SlowLink:
 
     def __exit__(self, *_):
         for holder in self._holders.values():
-            holder.stdin.close()
-            holder.wait()
+            holder.communicate()  # which closes its input
         self._holders.clear()
 
     def command(self, side, *words):
