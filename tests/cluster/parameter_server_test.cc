@@ -142,6 +142,38 @@ TEST_F(ParameterServerTest, PartialRunsSpanTasks) {
   }
 }
 
+TEST_F(ParameterServerTest, IsolatedSessionsShareNothingOnThePs) {
+  const auto ps0 = Start("ps", 0);
+  const Server worker({.job = "worker",
+                       .task = 0,
+                       .cluster = cluster_,
+                       .default_session_config = "\x78\x01"});  // isolate_session_state: true
+  Graph g;
+  const DeviceScope on(g, "/job:ps/task:0");
+  const Variable n(g, "n", Tensor::Scalar(1.0f));
+  Session first(worker.target(), g), second(worker.target(), g);
+  first.Run(GlobalVariablesInitializer(g));
+  EXPECT_EQ(first.Run(n.read()).scalar<float>(), 1);
+  try {
+    second.Run(n.read());
+    FAIL() << "the sessions share a variable";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::kFailedPrecondition) << error.what();
+  }
+}
+
+TEST_F(ParameterServerTest, TasksAreFoundByName) {
+  ClusterSpec cluster;
+  for (const char* job : {"ps", "worker"})
+    cluster.AddJob(job, std::vector<std::string>{"localhost:" + std::to_string(FreePort())});
+  const Server ps({.job = "ps", .cluster = cluster}), worker({.job = "worker", .cluster = cluster});
+  Graph g;
+  const Output x = Placeholder(g, kFloat, {});
+  const DeviceScope on(g, "/job:ps");
+  Session session(worker.target(), g);
+  EXPECT_EQ(session.Run(x + x, {{x, Tensor::Scalar(3.0f)}}).scalar<float>(), 6);
+}
+
 TEST_F(ParameterServerTest, AWorkerNeedsOnlyThePs) {
   const auto ps0 = Start("ps", 0);
   const auto worker0 = Start("worker", 0);

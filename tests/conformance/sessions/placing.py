@@ -501,6 +501,20 @@ def errors_list_what_the_filters_leave(scene):
 
 
 @scenario
+def filtered_tasks_are_not_asked(scene):
+    cluster = scene.cluster(ps=2, worker=1)
+    cluster.kill("ps", 1)
+    with tf1.device("/job:ps"):
+        there = tf.exp(value())
+    with tf1.Session(cluster.target("worker", 0), config=tf1.ConfigProto(device_filters=["/job:ps/task:0"])) as session:
+        assert session.run(there) > 2
+        devices = {device.name: device.incarnation for device in session.list_devices()}
+    # One that was asked and does not answer would be listed without an incarnation.
+    assert len(devices) == 2 and all(devices.values()), devices
+    cluster.stop()
+
+
+@scenario
 def traces_cover_all_tasks(scene):
     cluster = scene.cluster(ps=2, worker=2)
     with setter(cluster.spec, worker_device="/job:worker/task:1"):
