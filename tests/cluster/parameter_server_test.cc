@@ -174,6 +174,59 @@ TEST_F(ParameterServerTest, TasksAreFoundByName) {
   EXPECT_EQ(session.Run(x + x, {{x, Tensor::Scalar(3.0f)}}).scalar<float>(), 6);
 }
 
+// The limit of a session is its master's, and holds on each task that its steps spread over.
+TEST_F(ParameterServerTest, MemoryOfASessionIsLimitedOnEveryTask) {
+  const auto ps0 = Start("ps", 0);
+  const auto free_worker = Start("worker", 1);
+  const Server worker(
+      {.job = "worker", .task = 0, .cluster = cluster_, .session_memory_limit_bytes = 16 << 20});
+  Graph g;
+  const Output n = Placeholder(g, kInt32, {1});
+  Output filled_there, sent;
+  {
+    const DeviceScope on(g, "/job:worker/task:0");
+    sent = Fill(n, 1.0f);
+  }
+  Output queue;
+  Operation put, put_sent, take;
+  {
+    const DeviceScope on(g, "/job:ps/task:0");
+    filled_there = Sum(Fill(n, 1.0f));
+    queue = FIFOQueue(g, {kFloat}, {.capacity = 100});
+    put = QueueEnqueue(queue, {Fill(n, 1.0f)});
+    put_sent = QueueEnqueue(queue, {sent});
+    take = QueueDequeue(queue)[0].op();
+  }
+  const Output added_here = Sum(Fill(n, 1.0f)) + filled_there;  // on both tasks
+  const auto run = [&](Session& session, const Operation& op, int32_t mebibytes) -> std::string {
+    try {
+      session.Run(op, {{n, Tensor::FromVector<int32_t>({mebibytes << 18})}});
+      return "";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), Code::kResourceExhausted) << error.what();
+      return error.what();
+    }
+  };
+  Session session(worker.target(), g), other(free_worker->target(), g);
+  const auto expect_full = [&](const std::string& message, const std::string& task) {
+    EXPECT_NE(message.find(task), std::string::npos) << message;
+  };
+  EXPECT_EQ(run(session, filled_there.op(), 4), "");
+  expect_full(run(session, filled_there.op(), 20), "/job:ps/replica:0/task:0");
+  EXPECT_EQ(run(other, filled_there.op(), 20), "");  // its master sets no limit
+  expect_full(run(session, added_here.op(), 20), "/job:");
+  // What steps leave behind counts, and so does what came from another task.
+  for (const Operation& op : {put, put_sent}) {
+    EXPECT_EQ(run(session, op, 6), "");
+    EXPECT_EQ(run(session, op, 6), "");
+    expect_full(run(session, op, 6), "/job:ps/replica:0/task:0");
+    for (int i = 0; i < 2; ++i) EXPECT_EQ(run(session, take, 1), "");
+    EXPECT_EQ(run(session, op, 6), "");
+    EXPECT_EQ(run(session, take, 1), "");
+  }
+  EXPECT_EQ(run(other, put, 20), "");
+}
+
 TEST_F(ParameterServerTest, AWorkerNeedsOnlyThePs) {
   const auto ps0 = Start("ps", 0);
   const auto worker0 = Start("worker", 0);

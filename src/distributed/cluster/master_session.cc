@@ -57,8 +57,8 @@ MasterSession::MasterSession(std::string handle, MasterSessionOptions options)
       last_used_ns_(NowNs()) {
   if (options_.cluster.task != nullptr) {
     options_.cluster.task->worker().Adopt(
-        handle_, options_.resources != nullptr ? options_.resources : &own_resources_,
-        &local_.state());
+        handle_, options_.device,
+        options_.resources != nullptr ? options_.resources : &own_resources_, &local_.state());
   }
 }
 
@@ -91,6 +91,7 @@ StatusOr<std::shared_ptr<StepProgram>> MasterSession::MakeProgram(
   for (const Part& part : parts.parts) tasks.insert(TaskOfDevice(part.device));
   ProgramOptions program{.session = handle_,
                          .own_resources = options_.resources == nullptr,
+                         .memory_bytes = options_.memory_bytes,
                          .optimize = options.optimize,
                          .exact = options.lowering.kernels.exact,
                          .measure = options.lowering.kernels.measure,

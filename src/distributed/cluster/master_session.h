@@ -62,6 +62,7 @@ struct MasterSessionOptions {
   tensorflow::ConfigProto config;
   std::shared_ptr<Device> device;      // its allocator is the session's share
   ResourceStore* resources = nullptr;  // those of the server; null: the session has its own
+  int64_t memory_bytes = 0;            // most that it may take on each task; 0: no limit
   int64_t max_nodes = 0;               // of the graph; 0: no limit
   bool log_placement = false;
   MasterCluster cluster;
