@@ -131,7 +131,8 @@ class MasterSession : public std::enable_shared_from_this<MasterSession> {
                                                      const SpecializeOptions& options);
   // Puts the tensors themselves in the place of handles to tensors that the session keeps.
   Status ResolveHandles(std::vector<Tensor>* feeds);
-  void LogPlacement(int first_node) const;
+  // As TensorFlow does, each node once: "name: (Op): device".
+  void LogPlacement(const NodeGraph& graph, const std::string& device);
   // Around everything that runs on behalf of the client.
   void Begin();
   void End();
@@ -151,6 +152,9 @@ class MasterSession : public std::enable_shared_from_this<MasterSession> {
 
   std::mutex tasks_mutex_;
   std::set<std::string> tasks_;  // that have programs of this session, under tasks_mutex_
+
+  std::mutex placed_mutex_;
+  std::set<std::string> placed_;  // nodes whose placement is logged, under placed_mutex_
 
   std::atomic<int> running_{0};
   std::atomic<int64_t> last_used_ns_;
