@@ -110,11 +110,14 @@ TEST_F(ParameterServerTest, PlacementsOfAllTasksAreLoggedAndTraced) {
   };
   EXPECT_TRUE(says(there, "/job:ps/replica:0/task:1/device:CPU:0")) << log;
   EXPECT_TRUE(says(here, "/job:worker/replica:0/task:0/device:CPU:0")) << log;
-  const auto ran = [&](const Output& value) {
-    return std::ranges::count(metadata.nodes, value.op().name(), &NodeTiming::node);
+  const auto ran_on = [&](const Output& value) -> std::string {
+    const auto found = std::ranges::find(metadata.nodes, value.op().name(), &NodeTiming::node);
+    if (found == metadata.nodes.end()) return "nowhere";
+    EXPECT_EQ(found->op, value.op().type());
+    return found->device;
   };
-  EXPECT_EQ(ran(there), 1);
-  EXPECT_EQ(ran(here), 1);
+  EXPECT_EQ(ran_on(there), "/job:ps/replica:0/task:1/device:CPU:0");
+  EXPECT_EQ(ran_on(here), "/job:worker/replica:0/task:0/device:CPU:0");
 }
 
 TEST_F(ParameterServerTest, PartialRunsSpanTasks) {

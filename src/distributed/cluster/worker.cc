@@ -380,7 +380,7 @@ std::string Worker::TraceOf(const Step& step) {
     const Executable& executable = *step.program->parts[i].executable;
     RunMetadata metadata{.device = executable.device().name};
     for (const KernelTiming& timing : step.parts[i].trace.kernels)
-      metadata.nodes.push_back(ToNodeTiming(timing, executable.program()));
+      metadata.nodes.push_back(ToNodeTiming(timing, executable.program(), metadata.device));
     stats.MergeFromString(metadata.SerializeStepStats());
   }
   return stats.SerializeAsString();
