@@ -23,7 +23,8 @@ PsStrategy RoundRobin(int tasks);
 // to it. Balances bytes by default.
 using LoadFunction = std::function<double(const Operation& variable)>;
 PsStrategy GreedyLoadBalancing(int tasks, LoadFunction load = {});
-// Bytes of the variable's value. Throws Error(InvalidArgument) when its shape is not known.
+// Bytes of the variable's value. Throws Error(InvalidArgument) when its shape is not known, or it
+// has several outputs.
 double ByteSizeLoad(const Operation& variable);
 
 // A task by the variable's name and the seed: the same in every process.
@@ -33,7 +34,7 @@ struct DeviceSetterOptions {
   int worker_task = -1;  // added to worker_device; -1: it is there already, or left open
   std::string worker_device = "/job:worker";
   std::string ps_device = "/job:ps";  // its job is the one whose tasks hold the variables
-  int ps_tasks = 0;                   // when the cluster has no such job
+  int ps_tasks = 0;                   // when there is no cluster
   // What goes to a ps; empty: variables and tables of TensorFlow's kinds.
   std::vector<std::string> ps_ops;
   PsStrategy strategy;  // empty: RoundRobin

@@ -44,7 +44,8 @@ struct RunOptions {
 struct NodeTiming {
   std::string node;
   std::string op;
-  std::string kernel;  // "onednn", "ref", …
+  std::string kernel;  // "onednn", "ref", …; not known of a step on a server
+  std::string device;  // where it ran
   int64_t start_ns = 0;
   int64_t end_ns = 0;
   int64_t output_bytes = 0;
@@ -54,9 +55,10 @@ struct NodeTiming {
 };
 
 struct RunMetadata {
-  std::string device;
+  std::string device;  // of nodes that name none
   std::vector<NodeTiming> nodes;
-  // A trace file that Perfetto and chrome://tracing open. Throws Error when it cannot be written.
+  // A trace file that Perfetto and chrome://tracing open: each device is a process, with a row for
+  // its kernels, and more where some wait while others run. Throws Error when it cannot be written.
   void WriteTrace(const std::string& path) const;
   // The same as a serialized tensorflow.StepStats.
   std::string SerializeStepStats() const;

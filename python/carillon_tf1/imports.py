@@ -90,7 +90,7 @@ def _behave_like_1(v1):
 
 
 def _add_names(v1):
-    from carillon_tf1 import contrib, input_data, layers, rnn, server, sessions
+    from carillon_tf1 import contrib, input_data, layers, news, rnn, server, sessions
 
     v1.layers = layers
     v1.nn.rnn_cell = rnn
@@ -103,6 +103,7 @@ def _add_names(v1):
     _add_packages("tensorflow.examples.tutorials.mnist", input_data=input_data)
     server.install(v1)
     sessions.install()
+    news.install()
 
 
 def _add_packages(path, **modules):

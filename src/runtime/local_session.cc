@@ -149,7 +149,7 @@ void LocalSession::FillMetadata(const StepTrace& trace, const StepProgram& progr
   metadata->device = device_->name;
   if (program.local_program() == nullptr) return;
   for (const KernelTiming& timing : trace.kernels)
-    metadata->nodes.push_back(ToNodeTiming(timing, *program.local_program()));
+    metadata->nodes.push_back(ToNodeTiming(timing, *program.local_program(), device_->name));
 }
 
 Status LocalSession::Run(PreparedRun& run, std::span<const Tensor> feeds, const RunOptions& options,

@@ -87,17 +87,19 @@ TEST_F(PlacerTest, ColocatedNodesRunTogether) {
 }
 
 TEST_F(PlacerTest, TasksThatDifferInAGroupAreAnErrorEvenWithSoftPlacement) {
-  const Output at = Value("/job:ps/task:1");
+  const Output at = Value("/job:ps/replica:0/task:1");
   Output with;
   {
     const ColocateWith scope(g_, at);
     with = Neg(Const(g_, 1.0f));
   }
-  with.node()->set_device("/job:worker");
-  const Status status = PlaceAll({.allow_soft_placement = true});
-  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_NE(status.message().find("/job:worker"), std::string::npos) << status;
-  EXPECT_NE(status.message().find("/job:ps/task:1"), std::string::npos) << status;
+  for (const char* other : {"/job:worker", "/replica:1", "/task:0"}) {
+    with.node()->set_device(other);
+    const Status status = PlaceAll({.allow_soft_placement = true});
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << other;
+    EXPECT_NE(status.message().find(other), std::string::npos) << status;
+    EXPECT_NE(status.message().find("/job:ps/replica:0/task:1"), std::string::npos) << status;
+  }
 }
 
 TEST_F(PlacerTest, SoftPlacementFreesTypeAndNumberButNotTheTask) {

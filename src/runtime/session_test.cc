@@ -263,6 +263,7 @@ TEST(Session, TracesEveryKernel) {
   EXPECT_EQ(metadata.nodes[0].op, "AddV2");
   EXPECT_LE(metadata.nodes[0].start_ns, metadata.nodes[0].end_ns);
   EXPECT_EQ(metadata.nodes[0].output_bytes, 12);
+  EXPECT_EQ(metadata.nodes[0].device, metadata.device);
   ASSERT_EQ(metadata.nodes[0].input_shapes.size(), 2u);
   EXPECT_EQ(metadata.nodes[0].input_shapes[0], PartialShape({3}));  // the feed's
   ASSERT_EQ(metadata.nodes[0].output_shapes.size(), 1u);
@@ -280,6 +281,25 @@ TEST(Session, WritesTracesAndSaysWhenItCannot) {
   EXPECT_NE(text.find("\"ts\":0.000,\"dur\":12345678.901"), std::string::npos) << text;
   EXPECT_EQ(ErrorOf([&] { metadata.WriteTrace("/no/such/folder/trace.json"); }).first,
             Code::kUnavailable);
+}
+
+TEST(Session, TracesHaveAProcessForEachDeviceAndRowsForWhatOverlaps) {
+  const RunMetadata metadata{
+      .device = "/cpu:0",
+      .nodes = {{.op = "Wait", .device = "/job:ps", .start_ns = 1000, .end_ns = 9000},
+                {.op = "Here", .start_ns = 2000, .end_ns = 3000},
+                {.op = "Late", .device = "/job:ps", .start_ns = 9000, .end_ns = 9500},
+                {.op = "Beside", .device = "/job:ps", .start_ns = 4000, .end_ns = 5000}}};
+  const std::string path = testing::TempDir() + "/rows.json";
+  metadata.WriteTrace(path);
+  std::ifstream file(path);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  for (const char* part :
+       {R"("pid":1,"name":"process_name","args":{"name":"/cpu:0"})",
+        R"("pid":2,"name":"process_name","args":{"name":"/job:ps"})",
+        R"("pid":1,"tid":1,"name":"Here","ts":1.000)", R"("pid":2,"tid":1,"name":"Wait","ts":0.0)",
+        R"("pid":2,"tid":2,"name":"Beside","ts":3.0)", R"("pid":2,"tid":1,"name":"Late","ts":8.0)"})
+    EXPECT_NE(text.find(part), std::string::npos) << part << " in " << text;
 }
 
 TEST(Session, AMemoryLimitIsAnErrorNotAnAbort) {

@@ -24,8 +24,8 @@ class StraightLineExecutor final : public Executor {
   Status Run(const StepArgs& args, std::vector<Tensor>* fetches) override {
     std::unique_ptr<StepState> state = TakeState();
     if (state == nullptr)
-      return ResourceExhausted("no memory for a step: its plan needs ", program_.arena_bytes,
-                               " bytes");
+      return ResourceExhausted("no memory for a step on ", device_.name, ": its plan needs ",
+                               program_.arena_bytes, " bytes");
     Status status = RunInstructions(args, *state);
     if (args.rendezvous != nullptr) args.rendezvous->Flush();
     if (status.ok()) {

@@ -26,7 +26,8 @@ struct StepTrace {
 
 int64_t NowNanoseconds();
 
-// The same, in a form that outlives the program.
-NodeTiming ToNodeTiming(const KernelTiming& timing, const Program& program);
+// The same, in a form that outlives the program, which ran on `device`.
+NodeTiming ToNodeTiming(const KernelTiming& timing, const Program& program,
+                        const std::string& device);
 
 }  // namespace carillon

@@ -4,6 +4,7 @@
 #include <mutex>
 #include <utility>
 
+#include "tensor/buffer.h"
 #include "tensor/shared_allocator.h"
 
 namespace carillon {
@@ -50,20 +51,27 @@ class LimitedAllocator final : public SharedAllocator {
   }
 
   bool Charge(int64_t bytes) override {
-    {
-      std::lock_guard lock(mutex_);
-      if (limit_bytes_ > 0 && bytes > limit_bytes_ - stats_.bytes_in_use) return false;
-      stats_.bytes_in_use += bytes;
-    }
+    if (!Count(bytes)) return false;
     auto* parent = dynamic_cast<SharedAllocator*>(parent_.get());
     if (parent == nullptr || parent->Charge(bytes)) return true;
-    std::lock_guard lock(mutex_);
-    stats_.bytes_in_use -= bytes;
+    Uncount(bytes);
     return false;
   }
 
   void Discharge(int64_t bytes) override {
     if (auto* parent = dynamic_cast<SharedAllocator*>(parent_.get())) parent->Discharge(bytes);
+    Uncount(bytes);
+  }
+
+  // Without the parent.
+  bool Count(int64_t bytes) {
+    std::lock_guard lock(mutex_);
+    if (limit_bytes_ > 0 && bytes > limit_bytes_ - stats_.bytes_in_use) return false;
+    stats_.bytes_in_use += bytes;
+    stats_.peak_bytes = std::max(stats_.peak_bytes, stats_.bytes_in_use);
+    return true;
+  }
+  void Uncount(int64_t bytes) {
     std::lock_guard lock(mutex_);
     stats_.bytes_in_use -= bytes;
   }
@@ -98,6 +106,26 @@ std::shared_ptr<Allocator> MakeLimitedAllocator(std::shared_ptr<Allocator> paren
                                                 int64_t limit_bytes) {
   return {new LimitedAllocator(std::move(parent), limit_bytes),
           [](Allocator* share) { static_cast<LimitedAllocator*>(share)->Retire(); }};
+}
+
+Tensor CountInShare(const std::shared_ptr<Allocator>& share, Tensor tensor) {
+  struct Counted {
+    std::shared_ptr<Allocator> share;
+    Tensor tensor;
+    ~Counted() { limited()->Uncount(static_cast<int64_t>(tensor.num_bytes())); }
+    LimitedAllocator* limited() const { return static_cast<LimitedAllocator*>(share.get()); }
+  };
+  const size_t bytes = tensor.num_bytes();
+  if (!static_cast<LimitedAllocator*>(share.get())->Count(static_cast<int64_t>(bytes))) return {};
+  const DType dtype = tensor.dtype();
+  const Shape shape = tensor.shape();
+  auto* counted = new Counted{share, std::move(tensor)};
+  void* data = const_cast<void*>(counted->tensor.raw_data());
+  Buffer* buffer = Buffer::Wrap(
+      data, bytes, [](void* context) { delete static_cast<Counted*>(context); }, counted);
+  Tensor result = Tensor::View(dtype, shape, buffer, data);
+  buffer->Unref();  // the result's reference stays
+  return result;
 }
 
 }  // namespace carillon

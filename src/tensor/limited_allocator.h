@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "carillon/tensor.h"
 #include "tensor/allocator.h"
 
 namespace carillon {
@@ -12,5 +13,10 @@ namespace carillon {
 // lives until the last block has come back.
 std::shared_ptr<Allocator> MakeLimitedAllocator(std::shared_ptr<Allocator> parent,
                                                 int64_t limit_bytes);
+
+// The same memory, which the share's parent counts already: counted against the share, too, for as
+// long as somebody holds the result. No value when there is no room. `share` is a limited
+// allocator.
+Tensor CountInShare(const std::shared_ptr<Allocator>& share, Tensor tensor);
 
 }  // namespace carillon

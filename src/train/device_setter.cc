@@ -83,15 +83,20 @@ double ByteSizeLoad(const Operation& variable) {
   const AttrValue* dtype = node.FindAttr("dtype");
   const PartialShape* declared = shape == nullptr ? nullptr : shape->get_if<PartialShape>();
   const DType* type = dtype == nullptr ? nullptr : dtype->get_if<DType>();
+  if (node.num_outputs() != 1) {
+    Throw(InvalidArgument("'", variable.name(), "' has ", node.num_outputs(),
+                          " outputs: only the bytes of one can be balanced"));
+  }
+  const bool is_handle = node.output(0).dtype == DType::kResource;
   Shape known;
   const bool is_known = (declared != nullptr && declared->AsShape(&known)) ||
-                        (node.num_outputs() == 1 && node.output(0).dtype != DType::kResource &&
-                         node.output(0).shape.AsShape(&known));
-  if (!is_known || type == nullptr) {
+                        (!is_handle && node.output(0).shape.AsShape(&known));
+  if (!is_known || (is_handle && type == nullptr)) {
     Throw(InvalidArgument("the shape of '", variable.name(),
                           "' is not known: its bytes cannot be balanced"));
   }
-  return static_cast<double>(known.num_elements()) * static_cast<double>(DTypeSize(*type));
+  return static_cast<double>(known.num_elements()) *
+         static_cast<double>(DTypeSize(is_handle ? *type : node.output(0).dtype));
 }
 
 PsStrategy GreedyLoadBalancing(int tasks, LoadFunction load) {
@@ -122,7 +127,7 @@ DeviceFunction ReplicaDeviceSetter(const ClusterSpec& cluster, const DeviceSette
                 .strategy = options.strategy,
                 .merge = options.merge_devices};
   const std::string ps_job = setter.ps.job.value_or("");
-  setter.tasks = cluster.HasJob(ps_job) ? cluster.num_tasks(ps_job) : options.ps_tasks;
+  setter.tasks = cluster.empty() ? options.ps_tasks : cluster.num_tasks(ps_job);
   if (setter.tasks == 0) return [](const Operation& op) { return op.device(); };
   if (options.worker_task >= 0) setter.worker.task = options.worker_task;
   if (setter.strategy == nullptr) setter.strategy = RoundRobin(setter.tasks);

@@ -40,6 +40,17 @@ TEST(ReplicaDeviceSetter, WithoutPsNothingIsSet) {
   EXPECT_EQ(DeviceOf(MakeVariable(g)), "/job:moon");
 }
 
+TEST(ReplicaDeviceSetter, AJobWithoutTasksOrACountBesideAClusterIsNoPs) {
+  Graph g;
+  DeviceScope outer(g, "/job:moon");
+  {
+    DeviceScope on(g, ReplicaDeviceSetter(ClusterSpec{{"ps", {}}, {"worker", {"w:1"}}}));
+    EXPECT_EQ(DeviceOf(MakeVariable(g)), "/job:moon");
+  }
+  DeviceScope on(g, ReplicaDeviceSetter(ClusterSpec{{"worker", {"w:1"}}}, {.ps_tasks = 2}));
+  EXPECT_EQ(DeviceOf(MakeVariable(g)), "/job:moon");
+}
+
 TEST(ReplicaDeviceSetter, CountsWithoutACluster) {
   Graph g;
   DeviceScope on(g, ReplicaDeviceSetter({}, {.ps_tasks = 2}));
@@ -126,6 +137,25 @@ TEST(GreedyLoadBalancing, WantsKnownShapes) {
   }
 }
 
+TEST(GreedyLoadBalancing, TakesAnyLoad) {
+  Graph g;
+  const auto by_name = [](const Operation& op) { return op.name() == "VarHandleOp" ? 3.0 : 1.0; };
+  DeviceScope on(g, ReplicaDeviceSetter(kTwoPs, {.strategy = GreedyLoadBalancing(2, by_name)}));
+  EXPECT_EQ(DeviceOf(MakeVariable(g)), "/job:ps/task:0");
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(DeviceOf(MakeVariable(g)), "/job:ps/task:1");
+  EXPECT_EQ(DeviceOf(MakeVariable(g)), "/job:ps/task:0");
+}
+
+TEST(GreedyLoadBalancing, BytesAreThoseOfTheOneOutput) {
+  Graph g;
+  const Output value = Const(g, {1.0f, 2.0f, 3.0f});
+  EXPECT_EQ(ByteSizeLoad(value.op()), 12);
+  EXPECT_EQ(ByteSizeLoad(Neg(value).op()), 12);
+  EXPECT_EQ(ByteSizeLoad(MakeVariable(g, {2, 5})), 40);
+  const Operation two = OpBuilder("Unique").Arg(value).Attr("out_idx", kInt32).Build();
+  EXPECT_THROW(ByteSizeLoad(two), Error);
+}
+
 // The numbers are those of Python: int(md5("name_seed").hexdigest(), 16) % tasks.
 TEST(RandomByName, GoesByTheDigestOfTheName) {
   Graph g;
@@ -143,20 +173,27 @@ TEST(PsStrategy, RefusesWhatMakesNoSense) {
   EXPECT_THROW(MakeVariable(g), Error);
 }
 
-TEST(ReplicaDeviceSetter, TablesAndOldVariablesGoToThePsQueuesDoNot) {
+TEST(ReplicaDeviceSetter, VariablesAndTablesGoToThePsOtherStateDoesNot) {
   Graph g;
-  DeviceScope on(g, ReplicaDeviceSetter(kTwoPs));
-  const Operation old =
-      OpBuilder(g, "VariableV2").Attr("dtype", kFloat).Attr("shape", PartialShape{}).Build();
-  const Operation table = OpBuilder(g, "MutableHashTableV2")
-                              .Attr("key_dtype", kInt64)
-                              .Attr("value_dtype", kFloat)
-                              .Build();
-  const Operation queue =
-      OpBuilder(g, "FIFOQueueV2").Attr("component_types", std::vector<DType>{kFloat}).Build();
-  EXPECT_EQ(DeviceOf(old), "/job:ps/task:0");
-  EXPECT_EQ(DeviceOf(table), "/job:ps/task:1");
-  EXPECT_EQ(DeviceOf(queue), "/job:worker");
+  DeviceScope on(g, ReplicaDeviceSetter(ClusterSpec{{"ps", {"p:1"}}}));
+  const auto device_of = [&](const std::string& op) {
+    OpBuilder builder(g, op);
+    if (op.starts_with("Var") || op.find("Accumulator") != std::string::npos)
+      return DeviceOf(builder.Attr("dtype", kFloat).Attr("shape", PartialShape({})).Build());
+    if (op.find("Queue") != std::string::npos)
+      return DeviceOf(builder.Attr("component_types", std::vector<DType>{kFloat}).Build());
+    if (op.find("Dense") != std::string::npos) builder.Arg(Const(g, int64_t{0}));
+    if (op.ends_with("DenseHashTableV2")) builder.Arg(Const(g, int64_t{1}));
+    return DeviceOf(builder.Attr("key_dtype", kInt64).Attr("value_dtype", kFloat).Build());
+  };
+  for (const char* op :
+       {"Variable", "VariableV2", "VarHandleOp", "MutableHashTable", "MutableHashTableV2",
+        "MutableHashTableOfTensors", "MutableHashTableOfTensorsV2", "MutableDenseHashTable",
+        "MutableDenseHashTableV2", "ResourceConditionalAccumulator"})
+    EXPECT_EQ(device_of(op), "/job:ps/task:0") << op;
+  for (const char* op : {"FIFOQueueV2", "RandomShuffleQueueV2", "ConditionalAccumulator",
+                         "SparseConditionalAccumulator", "HashTableV2"})
+    EXPECT_EQ(device_of(op), "/job:worker") << op;
 }
 
 TEST(ReplicaDeviceSetter, PartsOfThePsDeviceAreKept) {

@@ -3,7 +3,6 @@
 #include <chrono>
 #include <future>
 #include <gtest/gtest.h>
-#include <sstream>
 #include <thread>
 #include <vector>
 
@@ -105,23 +104,20 @@ TEST_F(ParameterServerTest, PlacementsOfAllTasksAreLoggedAndTraced) {
   RunMetadata metadata;
   session.Run({here, there}, {{x, Tensor::Scalar(2.0f)}}, {}, {.trace = true}, &metadata);
   const std::string log = testing::internal::GetCapturedStderr();
-  const auto says = [&](const std::string& node, const std::string& device) {
-    std::istringstream lines(log);
-    for (std::string line; std::getline(lines, line);) {
-      if (line.find("placed") != std::string::npos && line.find(node) != std::string::npos &&
-          line.ends_with(device))
-        return true;
-    }
-    return false;
+  const auto says = [&](const Output& node, const std::string& device) {
+    return log.find(" " + node.op().name() + ": (" + node.op().type() + "): " + device + "\n") !=
+           std::string::npos;
   };
-  EXPECT_TRUE(says("'" + there.op().name() + "'", "/job:ps/replica:0/task:1/device:CPU:0")) << log;
-  EXPECT_TRUE(says("'" + here.op().name() + "'", "/job:worker/replica:0/task:0/device:CPU:0"))
-      << log;
-  const auto ran = [&](const Output& value) {
-    return std::ranges::count(metadata.nodes, value.op().name(), &NodeTiming::node);
+  EXPECT_TRUE(says(there, "/job:ps/replica:0/task:1/device:CPU:0")) << log;
+  EXPECT_TRUE(says(here, "/job:worker/replica:0/task:0/device:CPU:0")) << log;
+  const auto ran_on = [&](const Output& value) -> std::string {
+    const auto found = std::ranges::find(metadata.nodes, value.op().name(), &NodeTiming::node);
+    if (found == metadata.nodes.end()) return "nowhere";
+    EXPECT_EQ(found->op, value.op().type());
+    return found->device;
   };
-  EXPECT_EQ(ran(there), 1);
-  EXPECT_EQ(ran(here), 1);
+  EXPECT_EQ(ran_on(there), "/job:ps/replica:0/task:1/device:CPU:0");
+  EXPECT_EQ(ran_on(here), "/job:worker/replica:0/task:0/device:CPU:0");
 }
 
 TEST_F(ParameterServerTest, PartialRunsSpanTasks) {
@@ -140,6 +136,91 @@ TEST_F(ParameterServerTest, PartialRunsSpanTasks) {
     EXPECT_EQ(run.Run({there}, {{a, Tensor::Scalar(2.0f)}})[0].scalar<float>(), 4);
     EXPECT_EQ(run.Run({here}, {{b, Tensor::Scalar(3.0f)}})[0].scalar<float>(), 12);
   }
+}
+
+TEST_F(ParameterServerTest, IsolatedSessionsShareNothingOnThePs) {
+  const auto ps0 = Start("ps", 0);
+  const Server worker({.job = "worker",
+                       .task = 0,
+                       .cluster = cluster_,
+                       .default_session_config = "\x78\x01"});  // isolate_session_state: true
+  Graph g;
+  const DeviceScope on(g, "/job:ps/task:0");
+  const Variable n(g, "n", Tensor::Scalar(1.0f));
+  Session first(worker.target(), g), second(worker.target(), g);
+  first.Run(GlobalVariablesInitializer(g));
+  EXPECT_EQ(first.Run(n.read()).scalar<float>(), 1);
+  try {
+    second.Run(n.read());
+    FAIL() << "the sessions share a variable";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::kFailedPrecondition) << error.what();
+  }
+}
+
+TEST_F(ParameterServerTest, TasksAreFoundByName) {
+  ClusterSpec cluster;
+  for (const char* job : {"ps", "worker"})
+    cluster.AddJob(job, std::vector<std::string>{"localhost:" + std::to_string(FreePort())});
+  const Server ps({.job = "ps", .cluster = cluster}), worker({.job = "worker", .cluster = cluster});
+  Graph g;
+  const Output x = Placeholder(g, kFloat, {});
+  const DeviceScope on(g, "/job:ps");
+  Session session(worker.target(), g);
+  EXPECT_EQ(session.Run(x + x, {{x, Tensor::Scalar(3.0f)}}).scalar<float>(), 6);
+}
+
+// The limit of a session is its master's, and holds on each task that its steps spread over.
+TEST_F(ParameterServerTest, MemoryOfASessionIsLimitedOnEveryTask) {
+  const auto ps0 = Start("ps", 0);
+  const auto free_worker = Start("worker", 1);
+  const Server worker(
+      {.job = "worker", .task = 0, .cluster = cluster_, .session_memory_limit_bytes = 16 << 20});
+  Graph g;
+  const Output n = Placeholder(g, kInt32, {1});
+  Output filled_there, sent;
+  {
+    const DeviceScope on(g, "/job:worker/task:0");
+    sent = Fill(n, 1.0f);
+  }
+  Output queue;
+  Operation put, put_sent, take;
+  {
+    const DeviceScope on(g, "/job:ps/task:0");
+    filled_there = Sum(Fill(n, 1.0f));
+    queue = FIFOQueue(g, {kFloat}, {.capacity = 100});
+    put = QueueEnqueue(queue, {Fill(n, 1.0f)});
+    put_sent = QueueEnqueue(queue, {sent});
+    take = QueueDequeue(queue)[0].op();
+  }
+  const Output added_here = Sum(Fill(n, 1.0f)) + filled_there;  // on both tasks
+  const auto run = [&](Session& session, const Operation& op, int32_t mebibytes) -> std::string {
+    try {
+      session.Run(op, {{n, Tensor::FromVector<int32_t>({mebibytes << 18})}});
+      return "";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), Code::kResourceExhausted) << error.what();
+      return error.what();
+    }
+  };
+  Session session(worker.target(), g), other(free_worker->target(), g);
+  const auto expect_full = [&](const std::string& message, const std::string& task) {
+    EXPECT_NE(message.find(task), std::string::npos) << message;
+  };
+  EXPECT_EQ(run(session, filled_there.op(), 4), "");
+  expect_full(run(session, filled_there.op(), 20), "/job:ps/replica:0/task:0");
+  EXPECT_EQ(run(other, filled_there.op(), 20), "");  // its master sets no limit
+  expect_full(run(session, added_here.op(), 20), "/job:");
+  // What steps leave behind counts, and so does what came from another task.
+  for (const Operation& op : {put, put_sent}) {
+    EXPECT_EQ(run(session, op, 6), "");
+    EXPECT_EQ(run(session, op, 6), "");
+    expect_full(run(session, op, 6), "/job:ps/replica:0/task:0");
+    for (int i = 0; i < 2; ++i) EXPECT_EQ(run(session, take, 1), "");
+    EXPECT_EQ(run(session, op, 6), "");
+    EXPECT_EQ(run(session, take, 1), "");
+  }
+  EXPECT_EQ(run(other, put, 20), "");
 }
 
 TEST_F(ParameterServerTest, AWorkerNeedsOnlyThePs) {

@@ -30,7 +30,7 @@ CHECKS = ["values", "gradients", "own_gradients", "served", "sessions", "client"
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--family", action="append", help="a table of cases/ (may be repeated; default: all)")
+    parser.add_argument("--family", action="append", help="a table of cases/, or several: array for all of array_*.py (may be repeated; default: all)")
     parser.add_argument("--op", action="append", help="an op or program of the tables (may be repeated; default: all)")
     parser.add_argument("--scenario", action="append", help="a file or scenario of sessions/ (may be repeated; default: all)")
     parser.add_argument("--case", type=int, help="only the case with this number")
@@ -90,7 +90,7 @@ def main():
     descriptions = cases.read_tables(HERE / "cases")
     chosen = [
         d for d in descriptions
-        if (not arguments.family or d.family in arguments.family) and (not arguments.op or {d.op, d.name, *d.ops} & set(arguments.op))
+        if (not arguments.family or any(f"{d.family}_".startswith(f"{family}_") for family in arguments.family)) and (not arguments.op or {d.op, d.name, *d.ops} & set(arguments.op))
     ]
     if not chosen:
         sys.exit("run.py: no table describes that")

@@ -5,6 +5,7 @@
   Blocks of ```bash need TensorFlow: the conformance suite runs those (sessions/scripts.py).
 * The first program of README.md is examples/first_program.cc, which other tests compile and run.
 * Links to files of the repository lead somewhere.
+* The tests that docs/semantics.md names exist, and each of its rows names one.
 
 Usage: run_commands.py [--list]
 """
@@ -110,8 +111,29 @@ def check_links():
     return failures
 
 
+def tests():
+    """Suite.Name of those in C++; those in Python, and the functions beside them, by their file."""
+    for path in [*(ROOT / "src").rglob("*_test.cc"), *(ROOT / "tests").rglob("*_test.cc")]:
+        yield from (f"{suite}.{name}" for suite, name in re.findall(r"^TEST(?:_[FP])?\((\w+),\s*(\w+)\)", path.read_text(), re.M))
+    for path in (ROOT / "tests").rglob("*.py"):
+        yield from (f"{path.stem}.{name}" for name in re.findall(r"^ *def (\w+)\(", path.read_text(), re.M))
+
+
+def check_tests():
+    known, failures = set(tests()), []
+    rows = re.findall(r"^\| (?!behaviour )(.+) \| (.+) \|$", (ROOT / "docs/semantics.md").read_text(), re.M)
+    if not rows:
+        failures.append("docs/semantics.md has no table")
+    for behaviour, tested_by in rows:
+        named = re.findall(r"`([^`]+)`", tested_by)
+        if not named and "](" not in tested_by:
+            failures.append(f"docs/semantics.md: no test for: {behaviour}")
+        failures += [f"docs/semantics.md: there is no test {name}" for name in named if name not in known]
+    return failures
+
+
 def main():
-    failures = check_first_program() + check_links() + check_commands()
+    failures = check_first_program() + check_links() + check_tests() + check_commands()
     for failure in failures:
         print(f"FAILED {failure}")
     sys.exit(1 if failures else 0)

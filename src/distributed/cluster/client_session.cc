@@ -25,6 +25,14 @@ std::vector<std::string> NamesOf(const std::vector<Node*>& nodes) {
   return names;
 }
 
+// "Add" of "sum = Add(…)", as servers describe a node; empty when they do not.
+std::string OpOfLabel(const std::string& label) {
+  const size_t equals = label.find(" = ");
+  if (equals == std::string::npos) return "";
+  const size_t begin = equals + 3;
+  return label.substr(begin, label.find('(', begin) - begin);
+}
+
 void ReadMetadata(const std::string& bytes, RunMetadata* metadata) {
   tensorflow::RunMetadata proto;
   if (metadata == nullptr || !proto.ParseFromString(bytes)) return;
@@ -35,8 +43,11 @@ void ReadMetadata(const std::string& bytes, RunMetadata* metadata) {
           node.all_start_nanos() != 0 ? node.all_start_nanos() : node.all_start_micros() * 1000;
       const int64_t length = node.all_end_rel_nanos() != 0 ? node.all_end_rel_nanos()
                                                            : node.all_end_rel_micros() * 1000;
-      metadata->nodes.push_back(
-          {.node = node.node_name(), .start_ns = start, .end_ns = start + length});
+      metadata->nodes.push_back({.node = node.node_name(),
+                                 .op = OpOfLabel(node.timeline_label()),
+                                 .device = device.device(),
+                                 .start_ns = start,
+                                 .end_ns = start + length});
     }
   }
 }

@@ -219,9 +219,9 @@ std::vector<std::string> SplitHosts(std::string_view hosts) { return Split(hosts
 namespace {
 
 void CheckChief(const TaskConfig& config) {
-  for (const char* chief : {"chief", "master"}) {
-    if (config.cluster.num_tasks(chief) > 1) {
-      Throw(InvalidArgument("TF_CONFIG: job '", chief, "' has ", config.cluster.num_tasks(chief),
+  for (const char* one : {"chief", "master", "evaluator"}) {
+    if (config.cluster.num_tasks(one) > 1) {
+      Throw(InvalidArgument("TF_CONFIG: job '", one, "' has ", config.cluster.num_tasks(one),
                             " tasks; there can be only one"));
     }
   }

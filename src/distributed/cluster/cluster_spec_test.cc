@@ -73,12 +73,15 @@ TEST(ClusterSpec, SaysWhatIsWrong) {
 TEST(TaskConfig, ReadsTheVariable) {
   const TaskConfig config = TaskConfig::FromJson(
       R"({"cluster": {"chief": ["c:1"], "ps": ["p:2"], "worker": ["w:3"]},
-          "task": {"type": "worker", "index": 0}, "model_dir": "/m", "environment": "cloud"})");
+          "task": {"type": "worker", "index": 0}, "model_dir": "/m", "environment": "cloud",
+          "session_master": "grpc://s:4", "eval_session_master": "", "rpc_layer": "grpc",
+          "service": {"any": ["thing"]}})");
   EXPECT_EQ(config.job, "worker");
   EXPECT_EQ(config.task, 0);
   EXPECT_EQ(config.cluster.address("ps", 0), "p:2");
   EXPECT_EQ(config.model_dir, "/m");
   EXPECT_EQ(config.environment, "cloud");
+  EXPECT_EQ(config.session_master, "grpc://s:4");
   EXPECT_FALSE(config.is_chief());  // there is one
 }
 
@@ -131,6 +134,7 @@ TEST(TaskConfig, ThereIsOneChief) {
   };
   const std::string ps = R"("type": "ps", "index": 0)";
   EXPECT_REFUSED("only one", read(R"("chief": ["a:1", "b:2"], "ps": ["p:3"])", ps));
+  EXPECT_REFUSED("only one", read(R"("evaluator": ["a:1", "b:2"], "ps": ["p:3"])", ps));
   EXPECT_REFUSED("both", read(R"("chief": ["a:1"], "master": ["b:2"], "ps": ["p:3"])", ps));
   EXPECT_REFUSED("evaluator",
                  read(R"("master": ["b:2"], "ps": ["p:3"])", R"("type": "evaluator", "index": 0)"));

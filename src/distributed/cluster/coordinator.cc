@@ -137,9 +137,10 @@ StatusOr<std::shared_ptr<StepProgram>> Coordinator::Register(PartitionedGraph gr
     task_program.optimize = options.optimize;
     task_program.exact = options.exact;
     task_program.measure = options.measure;
-    const Status sent = messenger_->Send(
-        task, RegisterProgram{program->id, options.session, options.own_resources,
-                              options.known_to.contains(task), std::move(task_program)});
+    const Status sent =
+        messenger_->Send(task, RegisterProgram{program->id, options.session, options.own_resources,
+                                               options.known_to.contains(task),
+                                               options.memory_bytes, std::move(task_program)});
     if (!sent.ok()) OnRegistered(task, {program->id, sent});
   }
   // Its own task, which begins at once, is started last.

@@ -79,6 +79,7 @@ Status Master::CreateSession(const tensorflow::CreateSessionRequest& request,
       .config = config,
       .device = std::make_shared<Device>(*device_),
       .resources = config.isolate_session_state() ? nullptr : resources_,
+      .memory_bytes = options_.session_memory_bytes,
       .max_nodes = options_.session_nodes,
       .log_placement = options_.log_placement || config.log_device_placement(),
       .cluster = options_.cluster};

@@ -57,8 +57,8 @@ MasterSession::MasterSession(std::string handle, MasterSessionOptions options)
       last_used_ns_(NowNs()) {
   if (options_.cluster.task != nullptr) {
     options_.cluster.task->worker().Adopt(
-        handle_, options_.resources != nullptr ? options_.resources : &own_resources_,
-        &local_.state());
+        handle_, options_.device,
+        options_.resources != nullptr ? options_.resources : &own_resources_, &local_.state());
   }
 }
 
@@ -77,11 +77,7 @@ StatusOr<std::shared_ptr<StepProgram>> MasterSession::MakeProgram(
       PartitionedGraph parts,
       SpecializeInParts(graph, signature, cluster.devices, *options_.device, options));
   if (options_.log_placement) {
-    for (const Part& part : parts.parts) {
-      for (const auto& node : part.graph->nodes()) {
-        if (node != nullptr) LogInfo("placed ", node->Describe(), " on ", part.device);
-      }
-    }
+    for (const Part& part : parts.parts) LogPlacement(*part.graph, part.device);
   }
   if (parts.parts.size() == 1 && parts.parts[0].device == options_.device->name) {
     return Executable::FromPart(std::move(parts.parts[0].graph), options_.device, &local_.state(),
@@ -91,6 +87,7 @@ StatusOr<std::shared_ptr<StepProgram>> MasterSession::MakeProgram(
   for (const Part& part : parts.parts) tasks.insert(TaskOfDevice(part.device));
   ProgramOptions program{.session = handle_,
                          .own_resources = options_.resources == nullptr,
+                         .memory_bytes = options_.memory_bytes,
                          .optimize = options.optimize,
                          .exact = options.lowering.kernels.exact,
                          .measure = options.lowering.kernels.measure,
@@ -129,7 +126,6 @@ StatusOr<int64_t> MasterSession::Extend(const tensorflow::GraphDef& graph_def,
     return absl::AbortedError(StrCat("the client extends version ", expected_version,
                                      " of the graph, but the session is at version ", version_));
   }
-  const int first = graph_.num_nodes();
   int64_t nodes = graph_.num_nodes() + int64_t{graph_def.node_size()};
   for (const tensorflow::FunctionDef& function : graph_def.library().function())
     nodes += function.node_def_size();
@@ -142,15 +138,17 @@ StatusOr<int64_t> MasterSession::Extend(const tensorflow::GraphDef& graph_def,
       [&] { return ImportGraphDef(graph_def, /*prefix=*/"", &graph_, allocator().get()); });
   End();
   CARILLON_RETURN_IF_ERROR(status);
-  if (options_.log_placement && options_.cluster.task == nullptr) LogPlacement(first);
+  if (options_.log_placement && options_.cluster.task == nullptr)
+    LogPlacement(graph_, options_.device->name);
   return ++version_;
 }
 
-void MasterSession::LogPlacement(int first_node) const {
-  for (int i = first_node; i < graph_.num_nodes(); ++i) {
-    const Node& node = *graph_.nodes()[static_cast<size_t>(i)];
-    LogInfo("placed ", node.Describe(), " on ", options_.device->name,
-            node.device().empty() ? "" : StrCat(", asked for '", node.device(), "'"));
+void MasterSession::LogPlacement(const NodeGraph& graph, const std::string& device) {
+  std::lock_guard lock(placed_mutex_);
+  for (const auto& node : graph.nodes()) {
+    // What only moves values about is not the client's.
+    if (node != nullptr && !node->op().starts_with("_") && placed_.insert(node->name()).second)
+      LogInfo(node->name(), ": (", node->op(), "): ", device);
   }
 }
 

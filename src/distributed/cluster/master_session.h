@@ -62,6 +62,7 @@ struct MasterSessionOptions {
   tensorflow::ConfigProto config;
   std::shared_ptr<Device> device;      // its allocator is the session's share
   ResourceStore* resources = nullptr;  // those of the server; null: the session has its own
+  int64_t memory_bytes = 0;            // most that it may take on each task; 0: no limit
   int64_t max_nodes = 0;               // of the graph; 0: no limit
   bool log_placement = false;
   MasterCluster cluster;
@@ -130,7 +131,8 @@ class MasterSession : public std::enable_shared_from_this<MasterSession> {
                                                      const SpecializeOptions& options);
   // Puts the tensors themselves in the place of handles to tensors that the session keeps.
   Status ResolveHandles(std::vector<Tensor>* feeds);
-  void LogPlacement(int first_node) const;
+  // As TensorFlow does, each node once: "name: (Op): device".
+  void LogPlacement(const NodeGraph& graph, const std::string& device);
   // Around everything that runs on behalf of the client.
   void Begin();
   void End();
@@ -150,6 +152,9 @@ class MasterSession : public std::enable_shared_from_this<MasterSession> {
 
   std::mutex tasks_mutex_;
   std::set<std::string> tasks_;  // that have programs of this session, under tasks_mutex_
+
+  std::mutex placed_mutex_;
+  std::set<std::string> placed_;  // nodes whose placement is logged, under placed_mutex_
 
   std::atomic<int> running_{0};
   std::atomic<int64_t> last_used_ns_;

@@ -135,7 +135,8 @@ struct ClusterMember final : private TaskListener {
         task(TaskName(options),
              {.device = device,
               .threads = options.threads > 0 ? options.threads : AvailableCores(),
-              .resources = resources},
+              .resources = resources,
+              .session_memory_bytes = options.session_memory_limit_bytes},
              &network) {}
   ~ClusterMember() override { network.Stop(); }
 

@@ -42,6 +42,7 @@ void SetProgram(const RegisterProgram& message, wire::TaskProgram* to) {
   to->set_measure(from.measure);
   to->set_own_resources(message.own_resources);
   to->set_is_known(message.is_known);
+  to->set_memory_bytes(message.memory_bytes);
 }
 
 TaskProgram ProgramOf(wire::TaskProgram* from) {
@@ -137,6 +138,7 @@ StatusOr<TaskMessage> MessageOf(wire::TaskHeader* header, std::vector<Tensor>* t
       RegisterProgram m{header->program(), std::move(*header->mutable_session())};
       m.own_resources = header->task_program().own_resources();
       m.is_known = header->task_program().is_known();
+      m.memory_bytes = std::max<int64_t>(0, header->task_program().memory_bytes());
       m.task_program = ProgramOf(header->mutable_task_program());
       return m;
     }

@@ -21,7 +21,7 @@ std::vector<TaskMessage> Examples() {
   program.parts.push_back({"/job:ps/task:0/device:GPU:0", "another", {}, {0}});
   program.destinations = {{"edge 1", "/job:worker/task:0"}, {"edge 0", "/job:worker/task:1"}};
   program.exact = true;
-  return {RegisterProgram{7, "session", true, true, program},
+  return {RegisterProgram{7, "session", true, true, 1 << 20, program},
           StartStep{7, UINT64_MAX, {{0, Tensor::Scalar(1.5f)}, {2, Tensor::Scalar(true)}}},
           Deliver{8, "edge 0;3", Tensor(DType::kFloat, Shape{1000, 50}), false},
           Deliver{8, "edge 1", Tensor(), true},
@@ -51,6 +51,7 @@ TEST(TaskWire, ComesBackAsItWas) {
   EXPECT_EQ(program.session, "session");
   EXPECT_TRUE(program.own_resources && program.is_known && program.task_program.exact &&
               program.task_program.optimize);
+  EXPECT_EQ(program.memory_bytes, 1 << 20);
   ASSERT_EQ(program.task_program.parts.size(), 2);
   EXPECT_EQ(program.task_program.parts[0].feeds, (std::vector<int>{0, 2}));
   ASSERT_EQ(program.task_program.destinations.size(), 2) << "in their order";

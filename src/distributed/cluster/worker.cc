@@ -15,6 +15,7 @@
 #include "proto/graph.pb.h"
 #include "proto/step_stats.pb.h"
 #include "runtime/rendezvous.h"
+#include "tensor/limited_allocator.h"
 
 namespace carillon {
 namespace {
@@ -35,7 +36,17 @@ std::string_view EdgeOf(std::string_view key) { return key.substr(0, key.find(';
 }  // namespace
 
 struct Worker::SessionState {
+  // The value, counted in the session's share; no value when there is no room.
+  StatusOr<Tensor> Count(Tensor value) const {
+    Tensor counted = CountInShare(device->allocator, std::move(value));
+    if (counted.has_value()) return counted;
+    return ResourceExhausted("the session's share of the memory of ", device->name,
+                             " has no room for a value that came from another task");
+  }
+
   std::string master;
+  std::shared_ptr<Device> device;      // its allocator is the session's share, if that is limited
+  bool is_limited = false;             // and what comes from other tasks counts, too
   ResourceStore* resources = nullptr;  // null: not decided yet
   ResourceStore* state = nullptr;      // what stateful kernels keep between steps
   MapResourceStore own_resources, own_state;
@@ -79,8 +90,14 @@ struct Worker::Step final : public StepRendezvous {
     return is_enough ? SendOutbox() : absl::OkStatus();
   }
   void ReceiveAsync(const std::string& key, Receive done) override {
-    StepRendezvous& from = exchange != nullptr && IsPartKey(key) ? *exchange : here;
-    from.ReceiveAsync(key, std::move(done));
+    if (exchange != nullptr && IsPartKey(key)) return exchange->ReceiveAsync(key, std::move(done));
+    if (!program->session->is_limited) return here.ReceiveAsync(key, std::move(done));
+    here.ReceiveAsync(key, [session = program->session, done = std::move(done)](
+                               const Status& status, Tensor value, bool is_dead) {
+      if (!status.ok() || !value.has_value()) return done(status, std::move(value), is_dead);
+      StatusOr<Tensor> counted = session->Count(std::move(value));
+      done(counted.status(), counted.ok() ? *std::move(counted) : Tensor(), is_dead);
+    });
   }
   void Abort(const Status& reason) override {
     here.Abort(reason);
@@ -171,8 +188,11 @@ void Worker::Report(const std::string& master, TaskMessage message) {
   if (!sent.ok()) LogWarning("could not answer ", master, ": ", sent.message());
 }
 
-void Worker::Adopt(const std::string& session, ResourceStore* resources, ResourceStore* state) {
+void Worker::Adopt(const std::string& session, std::shared_ptr<Device> device,
+                   ResourceStore* resources, ResourceStore* state) {
   auto adopted = std::make_shared<SessionState>();
+  adopted->device = std::move(device);
+  adopted->is_limited = options_.session_memory_bytes > 0;
   adopted->resources = resources;
   adopted->state = state;
   std::lock_guard lock(mutex_);
@@ -200,6 +220,11 @@ void Worker::Register(const std::string& master, RegisterProgram message) {
     if (known->resources == nullptr) {
       known->resources = message.own_resources ? &known->own_resources : options_.resources;
       known->state = &known->own_state;
+      // The master's limit, or this task's where that is lower.
+      const int64_t own = options_.session_memory_bytes, asked = message.memory_bytes;
+      const int64_t limit = own == 0 || asked == 0 ? std::max(own, asked) : std::min(own, asked);
+      known->is_limited = limit > 0;
+      known->device = known->is_limited ? ShareOfDevice(limit) : options_.device;
     }
     session = known;
   }
@@ -227,6 +252,12 @@ void Worker::Register(const std::string& master, RegisterProgram message) {
   });
 }
 
+std::shared_ptr<Device> Worker::ShareOfDevice(int64_t limit_bytes) const {
+  auto share = std::make_shared<Device>(*options_.device);
+  share->allocator = MakeLimitedAllocator(options_.device->allocator, limit_bytes);
+  return share;
+}
+
 StatusOr<std::shared_ptr<Worker::Program>> Worker::Compile(RegisterProgram& message,
                                                            std::shared_ptr<SessionState> session) {
   auto program = std::make_shared<Program>();
@@ -247,10 +278,10 @@ StatusOr<std::shared_ptr<Worker::Program>> Worker::Compile(RegisterProgram& mess
       return InvalidArgument("a part of the graph is no GraphDef");
     part.graph.clear();
     CARILLON_RETURN_IF_ERROR(
-        ImportSpecializedGraphDef(graph_def, graph.get(), options_.device->allocator.get()));
+        ImportSpecializedGraphDef(graph_def, graph.get(), session->device->allocator.get()));
     CARILLON_ASSIGN_OR_RETURN(
         std::unique_ptr<Executable> executable,
-        Executable::FromPart(std::move(graph), options_.device, session->state, options));
+        Executable::FromPart(std::move(graph), session->device, session->state, options));
     program->parts.push_back(
         {std::move(executable), std::move(part.feeds), std::move(part.fetches)});
   }
@@ -324,10 +355,19 @@ void Worker::Start(const std::string& master, StartStep message) {
 
 void Worker::RunPart(const std::shared_ptr<Step>& step, size_t part) {
   Step::RunningPart& running = step->parts[part];
-  Executable& executable = *step->program->parts[part].executable;
+  const Program& program = *step->program;
+  Executable& executable = *program.parts[part].executable;
+  // Those of this task's own master are counted already.
+  const bool count = program.session->is_limited && !program.is_own;
   Status status;
-  for (const Tensor& feed : running.feeds) {
-    if (!feed.has_value()) status = Internal("the master has left out a feed");
+  for (Tensor& feed : running.feeds) {
+    if (!feed.has_value()) {
+      status.Update(Internal("the master has left out a feed"));
+    } else if (count) {
+      StatusOr<Tensor> counted = program.session->Count(std::move(feed));
+      status.Update(counted.status());
+      if (counted.ok()) feed = *std::move(counted);
+    }
   }
   if (!status.ok()) return PartDone(step, std::move(status));
   executable.RunAsync(running.args, &running.fetches,
@@ -375,7 +415,7 @@ std::string Worker::TraceOf(const Step& step) {
     const Executable& executable = *step.program->parts[i].executable;
     RunMetadata metadata{.device = executable.device().name};
     for (const KernelTiming& timing : step.parts[i].trace.kernels)
-      metadata.nodes.push_back(ToNodeTiming(timing, executable.program()));
+      metadata.nodes.push_back(ToNodeTiming(timing, executable.program(), metadata.device));
     stats.MergeFromString(metadata.SerializeStepStats());
   }
   return stats.SerializeAsString();

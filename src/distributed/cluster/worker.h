@@ -22,6 +22,7 @@ struct WorkerOptions {
   std::shared_ptr<Device> device;
   int threads = 1;                        // that a kernel may use
   MapResourceStore* resources = nullptr;  // shared by the sessions; outlives the worker
+  int64_t session_memory_bytes = 0;       // most that one session may take here; 0: no limit
 };
 
 // Thread-safe; no call waits for a step. Results go out through the messenger: exactly one
@@ -42,9 +43,10 @@ class Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  // A session of this task's own master: its resources and what its kernels keep are those given,
-  // which outlive it.
-  void Adopt(const std::string& session, ResourceStore* resources, ResourceStore* state);
+  // A session of this task's own master: its share of the device, its resources and what its
+  // kernels keep are those given; the latter two outlive it.
+  void Adopt(const std::string& session, std::shared_ptr<Device> device, ResourceStore* resources,
+             ResourceStore* state);
 
   // From the task `master`.
   void Register(const std::string& master, RegisterProgram message);
@@ -67,6 +69,8 @@ class Worker {
   struct Program;
   struct Step;
 
+  // This task's device with the session's share of its memory.
+  std::shared_ptr<Device> ShareOfDevice(int64_t limit_bytes) const;
   StatusOr<std::shared_ptr<Program>> Compile(RegisterProgram& message,
                                              std::shared_ptr<SessionState> session);
   // Under mutex_: the step, made when it is new; null when it has ended.

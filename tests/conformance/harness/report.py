@@ -99,9 +99,9 @@ class Report:
         columns = ["ops", "values", "gradients", "own_gradients", "plain", "served", "failing ops", "failures"]
         if rows:
             total = rows.pop("total")
-            print(f"\n{'family':<14}" + "".join(f"{column:>14}" for column in columns))
+            print(f"\n{'family':<16}" + "".join(f"{column:>14}" for column in columns))
             for family, row in [*sorted(rows.items()), ("total", total)]:
-                print(f"{family:<14}" + "".join(f"{row[column]:>14}" for column in columns))
+                print(f"{family:<16}" + "".join(f"{row[column]:>14}" for column in columns))
             if failing["total"]:
                 print(_wrap("failing: ", failing["total"]))
         if self.scenarios:

@@ -68,10 +68,11 @@ class Server:
 
 
 class Cluster:
-    """One `carillon server` for each task. `spec` is what tf.train.ClusterSpec takes; `flags` are further ones, by job."""
+    """One `carillon server` for each task. `spec` is what tf.train.ClusterSpec takes; `flags` are further ones, by job; `log` is a file for what they log."""
 
-    def __init__(self, program, flags=None, **tasks):
+    def __init__(self, program, flags=None, log=None, **tasks):
         self._flags = flags or {}
+        self._log = log
         self.spec = {job: free_addresses(count) for job, count in tasks.items()}
         self._program = program
         self._processes = {}
@@ -82,7 +83,7 @@ class Cluster:
     def start(self, job, task):
         text = ",".join(f"{name}|{';'.join(addresses)}" for name, addresses in self.spec.items())
         command = [self._program, "server", "--cluster", text, "--job", job, "--task", str(task), *self._flags.get(job, [])]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self._log, text=True)
         if "ready at" not in process.stdout.readline():
             raise RuntimeError(f"task {task} of job {job} did not start")
         self._processes[job, task] = process

@@ -1,6 +1,7 @@
 """Servers of TensorFlow's own, one process for each task, to hold our clusters against."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -17,15 +18,16 @@ sys.stdin.read()
 
 
 class TensorFlowCluster:
-    """Like served.Cluster. They end with the process that made them."""
+    """Like served.Cluster; `log` is where they write what they have to say. They end with the process that made them."""
 
-    def __init__(self, **tasks):
+    def __init__(self, log=subprocess.DEVNULL, **tasks):
         self.spec = {job: free_addresses(count) for job, count in tasks.items()}
         self._processes = []
         for job, addresses in self.spec.items():
             for task in range(len(addresses)):
                 command = [sys.executable, "-c", _TASK, json.dumps([self.spec, job, task])]
-                self._processes.append(subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True))
+                self._processes.append(subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True,
+                                                        env=dict(os.environ, TF_CPP_MIN_LOG_LEVEL="0")))
         for process in self._processes:
             if process.stdout.readline() != "ready\n":
                 raise RuntimeError("a server of TensorFlow's did not start")

@@ -1,6 +1,9 @@
 """The bridge of `carillon tfrun`: scripts/*.py check what scripts see; here is what is seen from outside, the ends above all."""
 
+import os
 import pathlib
+import re
+import subprocess
 import sys
 import time
 
@@ -64,6 +67,37 @@ def only_a_good_end_is_done(scene):
         assert ps.process.poll() is None and tasks.is_served(addresses[0]), "the parameter server has not waited"
     tasks.Script(scene.tool, path, *addresses, "worker", "sys.exit(0)").end()
     assert "value" not in ps.end()
+
+
+TRAIN = """
+import tensorflow as tf
+w = tf.Variable([0.0, 0.0])
+error = tf.reduce_mean(tf.square(w - [1.0, 2.0]))
+step = tf.train.get_or_create_global_step()
+with tf.control_dependencies([tf.train.GradientDescentOptimizer(0.1).minimize(error, step)]):
+    train = tf.no_op("train")
+with tf.Session() as session:
+    session.run(tf.global_variables_initializer())
+    for i in range(30):
+        session.run([error, step])  # no steps of training
+        session.run([train, error])
+    session.run(tf.assign(w, [1.0, 3.0]))
+    session.run([train, {"errors": [error]}])
+    session.run(train)
+"""
+
+
+@scenario
+def the_launcher_shows_steps_and_loss_of_scripts(scene):
+    path = scene.path("train.py")
+    pathlib.Path(path).write_text(TRAIN)
+    for flags in ([], ["--local-sessions"]):
+        command = [scene.tool, "launch", "--ps", "0", "--workers", "1", "--flags_off", "--", scene.tool, "tfrun", *flags, path]
+        result = subprocess.run(command, env=dict(os.environ, CARILLON_PYTHON=sys.executable), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                stderr=subprocess.STDOUT, text=True, timeout=60)
+        assert result.returncode == 0, result.stdout
+        # The loss may be that before the update or after it.
+        assert re.search(r"^ *worker:0 .*\b32 .* (0\.5000|0\.3200)\b", result.stdout, re.M), result.stdout
 
 
 @scenario

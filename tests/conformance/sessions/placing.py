@@ -1,6 +1,7 @@
 """Where ops run: the same programs on a cluster of ours and on one of TensorFlow's servers."""
 
 import hashlib
+import re
 import signal
 import time
 
@@ -497,6 +498,44 @@ def errors_list_what_the_filters_leave(scene):
     there = ("/job:ps/replica:0/task:1/device:CPU:0", "/job:worker/replica:0/task:0/device:CPU:0", "'/job:ps/task:0'")
     assert all(name in error.message for name in there), error.message
     assert "/job:ps/replica:0/task:0" not in error.message, error.message
+    cluster.stop()
+
+
+@scenario
+def placements_are_logged_as_tensorflow_logs_them(scene):
+    def logged(make):
+        with open(scene.path("log"), "w+") as log:
+            cluster = make(log)
+            with tf1.Session(cluster.target("worker", 0), graph=graph, config=plain(log_device_placement=True)) as session:
+                for fetches in steps * 2:
+                    session.run(fetches)
+            cluster.stop()
+            log.seek(0)
+            found = re.findall(r"(\S+: \(\w+\): /job:\S+)$", log.read(), re.M)
+        kinds = {op.name: op.type for op in graph.get_operations()}
+        return sorted(line for line in set(found) if kinds.get(line.split(":")[0], "Const") not in UNOBSERVABLE), len(found)
+
+    with tf1.Graph().as_default() as graph:
+        with setter({"ps": ["a:1", "b:2"], "worker": ["c:3"]}):
+            steps = initialised(total(variables()))
+    theirs, _ = logged(lambda log: TensorFlowCluster(log=log, ps=2, worker=1))
+    ours, count = logged(lambda log: scene.cluster(log=log, ps=2, worker=1))
+    # TensorFlow places the whole graph; we place what runs.
+    assert set(ours) <= set(theirs) and len(ours) > 20, set(ours) - set(theirs)
+    assert count < 2 * len(ours), "placements are logged again and again"
+
+
+@scenario
+def filtered_tasks_are_not_asked(scene):
+    cluster = scene.cluster(ps=2, worker=1)
+    cluster.kill("ps", 1)
+    with tf1.device("/job:ps"):
+        there = tf.exp(value())
+    with tf1.Session(cluster.target("worker", 0), config=tf1.ConfigProto(device_filters=["/job:ps/task:0"])) as session:
+        assert session.run(there) > 2
+        devices = {device.name: device.incarnation for device in session.list_devices()}
+    # One that was asked and does not answer would be listed without an incarnation.
+    assert len(devices) == 2 and all(devices.values()), devices
     cluster.stop()
 
 

@@ -5,6 +5,7 @@ import time
 
 import numpy as np
 import tensorflow as tf
+from tensorflow.core.protobuf import config_pb2
 from tensorflow.python.client import timeline
 
 from harness.scenarios import scenario
@@ -80,6 +81,32 @@ def make_callable(scene):
         with_metadata(np.float32([1, 1]), options=tf1.RunOptions(trace_level=tf1.RunOptions.FULL_TRACE), run_metadata=metadata)
         assert metadata.step_stats.dev_stats
         raises(tf.errors.InvalidArgumentError, session.make_callable(tf.reshape(x, [7]), feed_list=[x]), np.float32([1, 1]))
+
+
+@scenario
+def metadata_of_callables(scene):
+    """Which ways to a callable bring its metadata: those of TensorFlow's own server. Its client drops that of `_make_callable_from_options`."""
+    x = tf1.placeholder(tf.float32, [])
+    y, z = x + 1, tf1.placeholder_with_default(1.0, []) + 1
+    full = tf1.RunOptions(trace_level=tf1.RunOptions.FULL_TRACE, output_partition_graphs=True)
+
+    def brought(target):
+        with tf1.Session(target) as session:
+            with_options = dict(options=full), dict(options=None)
+            calls = [(session.make_callable(z, accept_options=True), (), given) for given in with_options]
+            calls += [(session.make_callable(z.op, accept_options=True), (), given) for given in with_options]
+            calls += [(session.make_callable(y, feed_list=[x], accept_options=True), (1,), given) for given in with_options]
+            for given in (full, tf1.RunOptions()):
+                prepared = config_pb2.CallableOptions(feed=[x.name], fetch=[y.name], run_options=given)
+                calls.append((session._make_callable_from_options(prepared), (np.float32(1),), {}))
+            for function, feeds, given in calls:
+                result = tf1.RunMetadata()
+                function(*feeds, run_metadata=result, **given)
+                yield bool(result.step_stats.dev_stats), len(result.partition_graphs)
+
+    theirs = tf1.train.Server.create_local_server()
+    ours, reference = list(brought(scene.target)), list(brought(theirs.target))
+    assert ours == reference == [(True, 1), (False, 0)] * 3 + [(False, 0)] * 2, (ours, reference)
 
 
 @scenario
