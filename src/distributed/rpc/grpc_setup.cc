@@ -1,6 +1,7 @@
 #include "distributed/rpc/grpc_setup.h"
 
 #include <cstdlib>
+#include <grpc/grpc.h>
 #include <grpc/support/log.h>
 #include <string_view>
 
@@ -41,6 +42,9 @@ std::string ProxyVariable() {
 
 void SetUpGrpc() {
   [[maybe_unused]] static const bool warned = WarnOfProxy();
+  // For good: with its last object gRPC would end its threads, and wait for one of them up to ten
+  // seconds when something large has been sent a moment ago.
+  [[maybe_unused]] static const bool stays = (grpc_init(), true);
   gpr_set_log_function(TakeLogLine);
   // Where abseil was built with its checks, each lock of gRPC's looks for cycles of locks.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
