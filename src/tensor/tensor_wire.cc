@@ -171,7 +171,9 @@ StatusOr<Tensor> ReadTensor(CodedInputStream* in, int bytes, Allocator* allocato
     return TensorFromProto(header, allocator);
   };
   StatusOr<Tensor> tensor = read();
-  if (tensor.ok()) in->PopLimit(limit);
+  const bool is_passed = tensor.ok() || (absl::IsResourceExhausted(tensor.status()) &&
+                                         in->Skip(in->BytesUntilLimit()));
+  if (is_passed) in->PopLimit(limit);
   return tensor;
 }
 

@@ -223,6 +223,49 @@ TEST_F(ParameterServerTest, MemoryOfASessionIsLimitedOnEveryTask) {
   EXPECT_EQ(run(other, put, 20), "");
 }
 
+TEST_F(ParameterServerTest, ATaskWithoutRoomFailsTheStepAlone) {
+  for (const Transport transport : {Transport::kAutomatic, Transport::kGrpc}) {
+    const Server ps({.job = "ps",
+                     .task = 0,
+                     .cluster = cluster_,
+                     .transport = transport,
+                     .memory_limit_bytes = 16 << 20});
+    const Server worker({.job = "worker", .task = 0, .cluster = cluster_, .transport = transport});
+    Graph g;
+    const Output n = Placeholder(g, kInt32, {1});
+    Output sent, received, count;
+    Operation add;
+    {
+      const DeviceScope on(g, "/job:worker/task:0");
+      sent = Fill(n, 1.0f);
+    }
+    {
+      const DeviceScope on(g, "/job:ps/task:0");
+      received = Sum(sent);
+      const Variable v(g, "count", Const(g, 0.0f));
+      add = v.AssignAdd(Const(g, 1.0f));
+      count = v.read();
+    }
+    Session session(worker.target(), g), other(worker.target(), g);
+    session.Run(GlobalVariablesInitializer(g));
+    const auto with = [&](int32_t mebibytes) {
+      return Feeds{{n, Tensor::FromVector<int32_t>({mebibytes << 18})}};
+    };
+    EXPECT_EQ(session.Run(received, with(4)).scalar<float>(), 1 << 20);
+    for (int i = 0; i < 3; ++i) {
+      try {
+        session.Run(received, with(20));
+        ADD_FAILURE() << "20 MiB had room";
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), Code::kResourceExhausted) << error.what();
+      }
+      other.Run(add);
+      EXPECT_EQ(other.Run(count).scalar<float>(), static_cast<float>(i + 1));
+    }
+    EXPECT_EQ(session.Run(received, with(4)).scalar<float>(), 1 << 20);
+  }
+}
+
 TEST_F(ParameterServerTest, AWorkerNeedsOnlyThePs) {
   const auto ps0 = Start("ps", 0);
   const auto worker0 = Start("worker", 0);

@@ -24,7 +24,7 @@ Result ReadStream(std::string_view bytes, Allocator* allocator) {
 
 Result ReadBeside(std::string_view bytes, const Tensor& content, Allocator* allocator) {
   Result result;
-  result.status = ReadTaskMessages(bytes, content, allocator, [&](TaskMessage message) {
+  result.status = ReadTaskMessages(bytes, content, false, allocator, [&](TaskMessage message) {
     result.messages.push_back(std::move(message));
   });
   return result;

@@ -72,6 +72,13 @@ class FieldReader {
       failed_ = true;
     }
   }
+  // Likewise, but one for which there is no room has no value, and is passed over.
+  void ReadTensorIfRoom(Allocator* allocator, Tensor* tensor) {
+    ReadTensorInto(allocator, tensor);
+    if (!absl::IsResourceExhausted(tensor_error_)) return;
+    tensor_error_ = absl::OkStatus();
+    failed_ = false;
+  }
 
   void ReadNamedTensor(Allocator* allocator, std::pair<std::string, Tensor>* named) {
     const int length = Length();

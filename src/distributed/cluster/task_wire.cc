@@ -161,6 +161,10 @@ StatusOr<TaskMessage> MessageOf(wire::TaskHeader* header, std::vector<Tensor>* t
     case wire::TaskHeader::STEP_DONE: {
       StepDone m{header->step(), StatusOf(*header), {}, std::move(*header->mutable_step_stats())};
       CARILLON_ASSIGN_OR_RETURN(m.fetches, Indexed(*header, tensors));
+      for (const auto& [index, tensor] : m.fetches) {
+        if (!tensor.has_value())
+          m.status.Update(ResourceExhausted("no memory for what another task has computed"));
+      }
       return m;
     }
     case wire::TaskHeader::DELIVER: {
@@ -175,7 +179,7 @@ StatusOr<TaskMessage> MessageOf(wire::TaskHeader* header, std::vector<Tensor>* t
   }
 }
 
-Status ReadAll(FieldReader reader, Allocator* allocator,
+Status ReadAll(FieldReader reader, bool is_cut, Allocator* allocator,
                absl::FunctionRef<void(TaskMessage)> handle) {
   wire::TaskHeader header;
   std::vector<Tensor> tensors;
@@ -195,7 +199,8 @@ Status ReadAll(FieldReader reader, Allocator* allocator,
       reader.Read(&header);
       has_header = true;
     } else if (field == kTensor && has_header) {
-      reader.ReadTensorInto(allocator, &tensors.emplace_back());
+      reader.ReadTensorIfRoom(allocator, &tensors.emplace_back());
+      if (is_cut && !reader.Finish().ok()) return finish();
     } else {
       return InvalidArgument("a message between tasks is malformed");
     }
@@ -216,11 +221,11 @@ void AddTaskMessage(const TaskMessage& message, MessagePieces* pieces) {
 
 Status ReadTaskMessages(CodedInput* in, Allocator* allocator,
                         absl::FunctionRef<void(TaskMessage)> handle) {
-  return ReadAll(FieldReader(in), allocator, handle);
+  return ReadAll(FieldReader(in), false, allocator, handle);
 }
 
-Status ReadTaskMessages(std::string_view bytes, const Tensor& content, Allocator* allocator,
-                        absl::FunctionRef<void(TaskMessage)> handle) {
+Status ReadTaskMessages(std::string_view bytes, const Tensor& content, bool is_cut,
+                        Allocator* allocator, absl::FunctionRef<void(TaskMessage)> handle) {
   const size_t content_bytes = content.has_value() ? content.num_bytes() : 0;
   if (bytes.size() + content_bytes > INT32_MAX)
     return InvalidArgument("messages of more than 2 GB came at once");
@@ -231,7 +236,8 @@ Status ReadTaskMessages(std::string_view bytes, const Tensor& content, Allocator
   google::protobuf::io::ConcatenatingInputStream both(parts, 2);
   CodedInput in(&both);
   in.SetTotalBytesLimit(INT32_MAX);
-  return ReadAll(FieldReader(&in, content_bytes == 0 ? nullptr : &content), allocator, handle);
+  return ReadAll(FieldReader(&in, content_bytes == 0 ? nullptr : &content), is_cut, allocator,
+                 handle);
 }
 
 }  // namespace carillon

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <random>
 
+#include "tensor/limited_allocator.h"
+
 namespace carillon {
 namespace {
 
@@ -105,6 +107,40 @@ TEST(TaskWire, RefusesWhatDoesNotFitTogether) {
   extra.AddTensor(2, Tensor::Scalar(1.0f));
   EXPECT_EQ(refused(end + extra.Flatten()), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(refused(Bytes({AbortStep{1, absl::OkStatus()}})), absl::StatusCode::kInvalidArgument);
+}
+
+// Values find no room where others of the same stream do.
+TEST(TaskWire, ATensorWithoutRoomIsPassedOver) {
+  MessagePieces pieces;
+  AddTaskMessage(Deliver{8, "large", Tensor(DType::kFloat, Shape{1000, 50}), false}, &pieces);
+  AddTaskMessage(StepDone{8, {}, {{0, Tensor(DType::kFloat, Shape{1000, 50})}}}, &pieces);
+  AddTaskMessage(Deliver{9, "small", Tensor::Scalar(1.5f), false}, &pieces);
+  const std::string bytes = pieces.Flatten();
+  const std::shared_ptr<Allocator> allocator =
+      MakeLimitedAllocator(std::shared_ptr<Allocator>(HostAllocator(), [](Allocator*) {}), 1 << 10);
+  std::vector<TaskMessage> messages;
+  const auto keep = [&](TaskMessage message) { messages.push_back(std::move(message)); };
+  ASSERT_TRUE(ReadTaskMessages(bytes, Tensor(), false, allocator.get(), keep).ok());
+  ASSERT_EQ(messages.size(), 3);
+  EXPECT_FALSE(std::get<Deliver>(messages[0]).value.has_value());
+  EXPECT_EQ(std::get<StepDone>(messages[1]).status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(std::get<Deliver>(messages[2]).value.scalar<float>(), 1.5f);
+}
+
+TEST(TaskWire, AFrameThatIsCutHasNoValue) {
+  MessagePieces pieces;
+  AddTaskMessage(Deliver{7, "small", Tensor::Scalar(1.5f), false}, &pieces);
+  AddTaskMessage(Deliver{8, "large", Tensor(DType::kFloat, Shape{1000, 50}), false}, &pieces);
+  ASSERT_EQ(pieces.pieces().size(), 2);
+  const std::string& bytes = pieces.pieces()[0].bytes;
+  std::vector<TaskMessage> messages;
+  const auto keep = [&](TaskMessage message) { messages.push_back(std::move(message)); };
+  ASSERT_TRUE(ReadTaskMessages(bytes, Tensor(), true, HostAllocator(), keep).ok());
+  ASSERT_EQ(messages.size(), 2);
+  EXPECT_TRUE(std::get<Deliver>(messages[0]).value.has_value());
+  EXPECT_EQ(std::get<Deliver>(messages[1]).step, 8);
+  EXPECT_FALSE(std::get<Deliver>(messages[1]).value.has_value());
+  EXPECT_FALSE(ReadTaskMessages(bytes, Tensor(), false, HostAllocator(), keep).ok());
 }
 
 }  // namespace

@@ -293,6 +293,10 @@ StatusOr<std::shared_ptr<Worker::Program>> Worker::Compile(RegisterProgram& mess
   return program;
 }
 
+Status Worker::NoRoom(const char* what) const {
+  return ResourceExhausted("no memory on ", options_.device->name, " for ", what);
+}
+
 std::shared_ptr<Worker::Step> Worker::FindOrMakeStep(StepId id) {
   if (stopping_ || ended_.contains(id)) return nullptr;
   if (const auto found = steps_.find(id); found != steps_.end()) return found->second;
@@ -362,7 +366,7 @@ void Worker::RunPart(const std::shared_ptr<Step>& step, size_t part) {
   Status status;
   for (Tensor& feed : running.feeds) {
     if (!feed.has_value()) {
-      status.Update(Internal("the master has left out a feed"));
+      status.Update(NoRoom("a feed"));
     } else if (count) {
       StatusOr<Tensor> counted = program.session->Count(std::move(feed));
       status.Update(counted.status());
@@ -456,6 +460,8 @@ void Worker::Receive(Deliver message) {
     step = FindOrMakeStep(message.step);
   }
   if (step == nullptr) return;
+  if (!message.is_dead && !message.value.has_value())
+    return EndStep(step, NoRoom("a value that came from another task"));
   {
     std::lock_guard lock(step->mutex);
     step->delivered.push_back(std::move(message));

@@ -73,6 +73,7 @@ class Worker {
   std::shared_ptr<Device> ShareOfDevice(int64_t limit_bytes) const;
   StatusOr<std::shared_ptr<Program>> Compile(RegisterProgram& message,
                                              std::shared_ptr<SessionState> session);
+  Status NoRoom(const char* what) const;
   // Under mutex_: the step, made when it is new; null when it has ended.
   std::shared_ptr<Step> FindOrMakeStep(StepId id);
   // Gives the values that have come to whoever waits for them, one after the other.

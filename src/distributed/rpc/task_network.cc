@@ -252,7 +252,7 @@ void TaskNetwork::State::TakeFrame(uint64_t ticket, StatusOr<Frame> frame) {
     bytes_received += static_cast<int64_t>(
         frame->bytes.size() + (frame->content.has_value() ? frame->content.num_bytes() : 0));
     status = ReadTaskMessages(
-        frame->bytes, frame->content, options.allocator.get(),
+        frame->bytes, frame->content, frame->is_cut, options.allocator.get(),
         [&](TaskMessage message) { listener->OnMessage(from, std::move(message)); });
   }
   if (status.ok()) return;

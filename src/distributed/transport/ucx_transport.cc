@@ -37,6 +37,8 @@ constexpr size_t kFlatBytes = 8192;
 constexpr std::chrono::microseconds kLookAgain{20};
 // Threads that receive, or run what came of it.
 constexpr size_t kMostThreads = 8;
+// Frames of many messages are about as large.
+constexpr size_t kMostUncounted = 1 << 20;
 // How long a connection that is closed may take to let go of what it was sending.
 constexpr std::chrono::seconds kCloseTime{2};
 
@@ -340,7 +342,7 @@ void Ucx::ReadContent(Incoming* incoming) {
     if (incoming->status.ok() && ticket != header.ticket)
       incoming->status = absl::UnavailableError("the sender has given up on the message");
   } else {
-    incoming->status = ResourceExhausted("no memory for a message of ", header.size, " bytes");
+    incoming->frame.is_cut = true;
   }
   auto answer = std::make_unique<Outgoing>(Outgoing{.transport = this});
   answer->header.assign(reinterpret_cast<const char*>(&header), sizeof(header));
@@ -395,10 +397,16 @@ ucs_status_t Ucx::Arrived(const void* header, size_t header_size, void* data, si
     incoming->is_complete = true;
     return UCS_OK;
   }
+  // What comes whole is messages of which nobody knows yet whose they are: there has to be room.
+  const bool is_whole = bytes.empty();
+  Allocator* const memory_for_it =
+      is_whole && size <= kMostUncounted ? HostAllocator() : allocator_.get();
   incoming->frame.content =
-      Tensor::TryAllocate(DType::kUint8, Shape{static_cast<int64_t>(size)}, allocator_.get());
+      Tensor::TryAllocate(DType::kUint8, Shape{static_cast<int64_t>(size)}, memory_for_it);
   if (!incoming->frame.content.has_value()) {
-    incoming->status = ResourceExhausted("no memory for a message of ", size, " bytes");
+    incoming->frame.is_cut = true;
+    if (is_whole)
+      incoming->status = ResourceExhausted("no memory for a message of ", size, " bytes");
     incoming->is_complete = true;
     return UCS_OK;
   }

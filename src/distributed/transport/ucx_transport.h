@@ -26,10 +26,11 @@ struct UcxOptions {
 };
 
 // A message as it arrived: `bytes`, then those of `content`. A tensor that a frame ends with has
-// memory of its own, `content`.
+// memory of its own, `content`; when there was none, the frame is cut off before it.
 struct Frame {
   std::string bytes;
   Tensor content;  // uint8; none when all is in `bytes`
+  bool is_cut = false;
 };
 
 // Thread-safe.
