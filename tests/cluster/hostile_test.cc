@@ -530,5 +530,26 @@ TEST_F(Hostile, SlowAndWrongSenders) {
   EXPECT_EQ(client_.Call(MethodOf("ListDevices"), "").code(), StatusCode::kOk);
 }
 
+// What has come of messages that never end is bounded, too, and gone with their senders.
+TEST(HalfSentMessages, TakeNoMoreThanTheLimit) {
+  constexpr int64_t kMiB = 1 << 20;
+  const Server server({.memory_limit_bytes = 64 * kMiB});
+  const int64_t before = ResidentBytes();
+  ResetPeakResidentBytes();
+  {
+    std::vector<std::unique_ptr<HalfSentMessage>> senders;
+    int64_t sent = 0;
+    for (int i = 0; i < 8; ++i) {
+      senders.push_back(
+          std::make_unique<HalfSentMessage>(server.port(), MethodOf("RunStep"), 1 << 30));
+      sent += senders.back()->Send(100 * kMiB);
+    }
+    EXPECT_GT(sent, 600 * kMiB);
+    EXPECT_LT(PeakResidentBytes() - before, 500 * kMiB);  // sanitizers keep what was freed a while
+  }
+  RawClient late(server.port());
+  EXPECT_EQ(late.Call(MethodOf("ListDevices"), "").code(), StatusCode::kOk);
+}
+
 }  // namespace
 }  // namespace carillon

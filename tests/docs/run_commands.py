@@ -37,6 +37,7 @@ ELSEWHERE = {
     # CI measures ours alone: figures mean nothing there, and the peers are large.
     "bench/run": (".ci/run", "bench/run --ours"),
     "bench/run roofline": (".ci/run", "roofline"),
+    "bench/run ps_link": (".ci/run", "ps_link"),
     "bench/run --markdown": (".ci/run", "bench/run --markdown"),
 }
 

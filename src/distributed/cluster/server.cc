@@ -100,7 +100,8 @@ GrpcServerOptions RpcOptions(const ServerOptions& options,
   return {.bind = is_v6 ? StrCat("[", host, "]") : host,
           .port = port,
           .credentials = std::move(credentials),
-          .plain_clients = options.allow_plain_clients};
+          .plain_clients = options.allow_plain_clients,
+          .memory_limit_bytes = MemoryLimit(options)};
 }
 
 tensorflow::ConfigProto SessionConfig(const ServerOptions& options) {

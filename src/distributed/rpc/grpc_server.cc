@@ -22,6 +22,8 @@ using grpc::experimental::ExternalConnectionAcceptor;
 
 // How long calls that are being answered may take when the server stops.
 constexpr std::chrono::seconds kGrace{2};
+// What connections take besides messages, with room for many.
+constexpr int64_t kConnectionBytes = 64 << 20;
 
 void Accept(ExternalConnectionAcceptor* acceptor, int listener, int connection) {
   ExternalConnectionAcceptor::NewConnectionParameters parameters;
@@ -85,6 +87,11 @@ GrpcServer::GrpcServer(Master* master, TaskNetwork* network, const GrpcServerOpt
   builder.SetMaxSendMessageSize(INT32_MAX);
   builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
                              static_cast<int>(options.handshake_timeout.count()));
+  if (options.memory_limit_bytes > 0) {
+    grpc::ResourceQuota quota;
+    quota.Resize(static_cast<size_t>(options.memory_limit_bytes + kConnectionBytes));
+    builder.SetResourceQuota(quota);
+  }
   state_->listener = ValueOrThrow(Listener::Open(options.bind, options.port));
   const auto accept = [&](std::shared_ptr<grpc::ServerCredentials> credentials) {
     return builder.experimental().AddExternalConnectionAcceptor(

@@ -19,6 +19,9 @@ struct GrpcServerOptions {
   // What callers have to show; with plain_clients not those of this machine who run steps.
   std::shared_ptr<const Credentials> credentials = std::make_shared<Credentials>();
   bool plain_clients = false;
+  // What tensors may take, and again what gRPC may hold of messages that have not come whole: who
+  // sends more is broken off. 0: no limit.
+  int64_t memory_limit_bytes = 0;
 };
 
 class GrpcServer {
