@@ -7,6 +7,7 @@ This process adopts orphans: whatever a launcher leaves behind becomes our child
 
 import ctypes
 import json
+import codecs
 import os
 import pathlib
 import pty
@@ -49,6 +50,8 @@ class Launcher:
         self.process = subprocess.Popen([CARILLON, "launch", *flags, "--", *command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, **options)
         self.text = ""
+        # What is read ends anywhere, and so does what an interrupted launcher writes into a full pipe.
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
     def read_until(self, *parts):
         """Reads on until all parts have been seen."""
@@ -58,7 +61,7 @@ class Launcher:
             assert ready, f"no {parts} came, only\n{self.text}"
             more = os.read(self.process.stdout.fileno(), 1 << 16)
             assert more, f"the launcher has ended without {parts}:\n{self.text}"
-            self.text += more.decode()
+            self.text += self._decoder.decode(more)
 
     def signal(self, number):
         self.process.send_signal(number)
@@ -66,7 +69,7 @@ class Launcher:
     def finish(self):
         """The exit code. All output is in self.text then, the errors in self.errors."""
         out, err = self.process.communicate(timeout=DEADLINE)
-        self.text += out.decode()
+        self.text += self._decoder.decode(out, final=True)
         self.errors = err.decode()
         return self.process.returncode
 
