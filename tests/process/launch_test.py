@@ -5,9 +5,9 @@ Usage: launch_test.py CARILLON [unittest's arguments]
 This process adopts orphans: whatever a launcher leaves behind becomes our child, so that each test can see that nothing is.
 """
 
+import codecs
 import ctypes
 import json
-import codecs
 import os
 import pathlib
 import pty
