@@ -57,6 +57,10 @@ class SlowLink:
                 self._run(side, "tc", "qdisc", "add", "dev", "wire", "root", "tbf", "rate", f"{megabits}mbit", "burst", BURST, "latency", QUEUE)
         self.megabits = megabits
 
+    def cut(self):
+        """Nothing comes through from now on, and nobody is told."""
+        self._run("a", "ip", "link", "set", "wire", "down")
+
     def _make(self):
         megabits, self.megabits = self.megabits, None
         self._hold("a", ["unshare", "--net"])

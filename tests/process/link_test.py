@@ -44,12 +44,15 @@ class SlowLinkTest(unittest.TestCase):
             said += line
         return server
 
+    def client(self, addresses, steps, side=()):
+        return self.start([*side, FOLDER / "mnist_replica", "--job_name", "worker", "--existing_servers", "--ps_hosts", addresses[0],
+                           "--worker_hosts", addresses[1], "--train_steps", steps])
+
     def train(self, addresses, ps_side=(), worker_side=()):
         """The steps that it took, and the cross entropy of the trained network."""
         self.server("ps", addresses, ps_side)
         self.server("worker", addresses, worker_side)
-        worker = self.start([*worker_side, FOLDER / "mnist_replica", "--job_name", "worker", "--existing_servers", "--ps_hosts", addresses[0],
-                             "--worker_hosts", addresses[1], "--train_steps", STEPS])
+        worker = self.client(addresses, STEPS, worker_side)
         said, _ = worker.communicate(timeout=HANG)
         self.assertEqual(worker.returncode, 0, said)
         result = re.search(r"after (\d+) steps of all workers: validation cross entropy (\S+),", said)
@@ -60,12 +63,29 @@ class SlowLinkTest(unittest.TestCase):
         shown = subprocess.run(link.command(side, "ip", "-s", "link", "show", "wire"), stdout=subprocess.PIPE, text=True, check=True).stdout
         return int(re.search(r"RX:.*\n\s*(\d+)", shown).group(1))
 
-    def test_training_over_a_slow_link_gives_the_same(self):
+    def link(self):
+        """And the addresses of a ps and a worker on its sides."""
         try:
             link = self.enterContext(SlowLink(megabits=100))
         except Unavailable as error:
             self.skipTest(f"no slow link here: {error}")
-        addresses = [f"{link.address[side]}:{PORT}" for side in ("a", "b")]
+        return link, [f"{link.address[side]}:{PORT}" for side in ("a", "b")]
+
+    def test_a_link_that_is_cut_ends_the_step_and_names_the_task(self):
+        link, addresses = self.link()
+        self.server("ps", addresses, link.command("a"))
+        worker = self.server("worker", addresses, link.command("b"))
+        client = self.client(addresses, 1_000_000, link.command("b"))
+        self.assertIn("connected to /job:ps", worker.stdout.readline())
+        while self.bytes_received(link, "a") < PARAMETERS * 4:  # until it trains
+            self.assertIsNone(client.poll())
+        link.cut()
+        said, _ = client.communicate(timeout=HANG)
+        self.assertGreater(client.returncode, 0, said)
+        self.assertRegex(said, "error: .*/job:ps/replica:0/task:0.* no sign of life")
+
+    def test_training_over_a_slow_link_gives_the_same(self):
+        link, addresses = self.link()
         steps, cross_entropy = self.train(addresses, link.command("a"), link.command("b"))
         for side in ("a", "b"):  # gradients, variables
             self.assertGreater(self.bytes_received(link, side), STEPS * PARAMETERS * 4)
