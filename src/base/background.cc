@@ -1,5 +1,6 @@
 #include "base/background.h"
 
+#include <algorithm>
 #include <chrono>
 #include <system_error>
 #include <utility>
@@ -8,31 +9,45 @@ namespace carillon {
 namespace {
 
 constexpr std::chrono::seconds kIdleTime{10};
+// There is a limit for all processes of the machine, which must not be reached.
+constexpr size_t kMostThreads = 4000;
+// The others are for the few that each share always has, and for work that belongs to none.
+constexpr size_t kSharedThreads = 3500;
 
 thread_local WorkCollector* collector = nullptr;
 
 }  // namespace
 
-BackgroundThreads::~BackgroundThreads() {
+BackgroundPool::~BackgroundPool() {
   std::unique_lock lock(mutex_);
   closing_ = true;
   changed_.notify_all();
   ended_.wait(lock, [this] { return threads_ == 0 && collected_ == 0; });
 }
 
-void BackgroundThreads::Start(std::function<void()> work) {
+void BackgroundPool::Start(std::function<void()> work) {
   std::lock_guard lock(mutex_);
-  if (collector == nullptr) return StartOnThread(std::move(work));
-  ++collected_;
-  collector->work_.push_back({this, std::move(work)});
+  if (collector == nullptr) {
+    StartOnThread(std::move(work));
+  } else {
+    collector->work_.push_back({this, std::move(work)});
+    ++collected_;
+  }
+  ++unfinished_;
 }
 
-void BackgroundThreads::StartOnThread(std::function<void()> work) {
+size_t BackgroundPool::Left() {
+  std::lock_guard lock(mutex_);
+  return unfinished_ < kSharedThreads ? kSharedThreads - unfinished_ : 0;
+}
+
+void BackgroundPool::StartOnThread(std::function<void()> work) {
   work_.push_back(std::move(work));
   if (work_.size() <= idle_) {
     changed_.notify_one();
     return;
   }
+  if (threads_ >= kMostThreads) return;  // it waits for one of those
   try {
     std::thread([this] { Loop(); }).detach();  // the destructor waits for threads_ to become 0
     ++threads_;
@@ -44,7 +59,7 @@ void BackgroundThreads::StartOnThread(std::function<void()> work) {
   }
 }
 
-void BackgroundThreads::Loop() {
+void BackgroundPool::Loop() {
   std::unique_lock lock(mutex_);
   for (;;) {
     if (work_.empty() && !closing_) {
@@ -60,10 +75,45 @@ void BackgroundThreads::Loop() {
       work();
     }
     lock.lock();
+    --unfinished_;
   }
   --threads_;
   // Under the lock: once it is free the destructor may go on.
   if (threads_ == 0) ended_.notify_all();
+}
+
+// Invariants, under mutex: `running` threads take what is in `work`, or are about to look there;
+// there is one whenever `work` is not empty.
+struct ThreadShare::State {
+  void Run() {
+    std::unique_lock lock(mutex);
+    while (!work.empty()) {
+      {
+        std::function<void()> next = std::move(work.front());
+        work.pop_front();
+        lock.unlock();
+        next();
+      }
+      lock.lock();
+    }
+    --running;
+  }
+
+  std::mutex mutex;
+  std::deque<std::function<void()>> work;
+  size_t running = 0;
+};
+
+std::shared_ptr<ThreadShare::State> ThreadShare::MakeState() { return std::make_shared<State>(); }
+
+void ThreadShare::Start(BackgroundThreads& all, std::function<void()> work) {
+  std::lock_guard lock(state_->mutex);
+  constexpr size_t kFew = 4;
+  if (state_->running < std::max(kFew, all.Left())) {
+    all.Start([state = state_] { state->Run(); });
+    ++state_->running;
+  }
+  state_->work.push_back(std::move(work));
 }
 
 WorkCollector::WorkCollector() { collector = this; }
@@ -92,6 +142,7 @@ void WorkCollector::Run() {
   first.work = nullptr;
   {
     std::lock_guard lock(first.owner->mutex_);
+    --first.owner->unfinished_;
     if (--first.owner->collected_ == 0) first.owner->ended_.notify_all();
   }
   collector = this;

@@ -7,10 +7,10 @@
 namespace carillon {
 namespace {
 
-TEST(BackgroundThreads, RunsEverythingBeforeItEnds) {
+TEST(BackgroundPool, RunsEverythingBeforeItEnds) {
   std::atomic<int> ran{0};
   {
-    BackgroundThreads threads;
+    BackgroundPool threads;
     for (int i = 0; i < 1000; ++i) {
       threads.Start([&] {
         ++ran;
@@ -21,8 +21,8 @@ TEST(BackgroundThreads, RunsEverythingBeforeItEnds) {
   EXPECT_EQ(ran, 2000);
 }
 
-TEST(BackgroundThreads, WorkThatWaitsForLaterWorkIsNotStarved) {
-  BackgroundThreads threads;
+TEST(BackgroundPool, WorkThatWaitsForLaterWorkIsNotStarved) {
+  BackgroundPool threads;
   constexpr int kChain = 50;
   std::vector<std::promise<void>> links(kChain + 1);
   for (int i = 0; i < kChain; ++i) {
@@ -33,6 +33,52 @@ TEST(BackgroundThreads, WorkThatWaitsForLaterWorkIsNotStarved) {
   }
   links[kChain].set_value();
   links[0].get_future().wait();
+}
+
+TEST(ThreadShare, LeavesThreadsToOthersHoweverMuchOfItWaits) {
+  std::promise<void> end, of_other, of_nobody;
+  const std::shared_future<void> ended = end.get_future().share();
+  constexpr int kMany = 5000;  // more than there are threads
+  std::atomic<int> ran{0};
+  auto threads = std::make_shared<BackgroundPool>();
+  {
+    BackgroundShare greedy(threads), other(threads);
+    for (int i = 0; i < kMany; ++i) {
+      greedy.Start([&ran, ended] {
+        ended.wait();
+        ++ran;
+      });
+    }
+    EXPECT_GT(threads->Left(), 0u);
+    other.Start([&] { of_other.set_value(); });
+    threads->Start([&] { of_nobody.set_value(); });
+    of_other.get_future().wait();
+    of_nobody.get_future().wait();
+    EXPECT_EQ(ran, 0);
+  }
+  end.set_value();
+  threads.reset();  // waits, also for what was handed in to shares that are gone
+  EXPECT_EQ(ran, kMany);
+}
+
+TEST(ThreadShare, HasAFewThreadsWhereNoneAreLeft) {
+  class Full final : public BackgroundThreads {
+   public:
+    void Start(std::function<void()> work) override { pool_.Start(std::move(work)); }
+    size_t Left() override { return 0; }
+
+   private:
+    BackgroundPool pool_;
+  };
+  std::promise<void> first, second;
+  Full full;
+  ThreadShare share;
+  share.Start(full, [&] {
+    second.get_future().wait();
+    first.set_value();
+  });
+  share.Start(full, [&] { second.set_value(); });
+  first.get_future().wait();
 }
 
 }  // namespace

@@ -1,5 +1,4 @@
-// Certificates, keys and tokens: all that we ask of OpenSSL for the security of clusters. Texts are
-// PEM.
+// Certificates, keys and tokens: what the tasks of a cluster know each other by. Texts are PEM.
 #pragma once
 
 #include <string>

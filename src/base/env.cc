@@ -21,6 +21,11 @@ StatusOr<std::string> Env::ReadFile(const std::string& path, uint64_t max_bytes)
 }
 
 Status Env::WriteFile(const std::string& path, std::string_view content) {
+  // The system would take what stands before it for the path.
+  if (path.find('\0') != std::string::npos) return InvalidArgument("a path has a byte that is 0");
+  // Its place would be taken.
+  if (const auto there = Stat(path); there.ok() && !there->is_regular)
+    return FailedPrecondition(path, ": is no regular file");
   const std::string temporary = StrCat(path, ".tmp");
   const auto write = [&]() -> Status {
     CARILLON_ASSIGN_OR_RETURN(auto file, OpenForWriting(temporary, WriteMode::kTruncate));

@@ -40,6 +40,7 @@ class WritableFile {
 struct FileInfo {
   uint64_t size = 0;
   bool is_directory = false;
+  bool is_regular = true;  // no directory, device, pipe or socket
 };
 
 // Implementations are thread-safe. Errors name the path and carry the code that fits (NotFound,

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/env.h"
+#include "base/work_scope.h"
 
 namespace carillon {
 namespace {
@@ -18,7 +19,9 @@ constexpr size_t kWriteBuffer = 64 << 10;
 // The status of `errno`, with what was attempted on which path.
 Status ErrnoStatus(const char* what, const std::string& path) {
   const int error = errno;
-  const std::string message = StrCat(path, ": cannot ", what, ": ", std::strerror(error));
+  constexpr size_t kLongest = 1000;  // of a path in a message
+  const std::string message = StrCat(path.substr(0, kLongest), path.size() > kLongest ? "..." : "",
+                                     ": cannot ", what, ": ", std::strerror(error));
   switch (error) {
     case ENOENT:
       return absl::NotFoundError(message);
@@ -38,6 +41,9 @@ Status ErrnoStatus(const char* what, const std::string& path) {
     case ENOTEMPTY:
     case ENOTDIR:
       return absl::FailedPreconditionError(message);
+    case EINVAL:
+    case ENAMETOOLONG:
+      return absl::InvalidArgumentError(message);
     case EIO:
       return absl::DataLossError(message);
     default:
@@ -48,8 +54,8 @@ Status ErrnoStatus(const char* what, const std::string& path) {
 class FileDescriptor {
  public:
   explicit FileDescriptor(int fd) : fd_(fd) {}
-  FileDescriptor(const FileDescriptor&) = delete;
-  FileDescriptor& operator=(const FileDescriptor&) = delete;
+  FileDescriptor(FileDescriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  FileDescriptor& operator=(FileDescriptor&&) = delete;
   ~FileDescriptor() { Close(); }
   int get() const { return fd_; }
   int Close() { return fd_ < 0 ? 0 : ::close(std::exchange(fd_, -1)); }
@@ -60,8 +66,8 @@ class FileDescriptor {
 
 class PosixReadableFile : public ReadableFile {
  public:
-  PosixReadableFile(int fd, uint64_t size, std::string path)
-      : fd_(fd), size_(size), path_(std::move(path)) {}
+  PosixReadableFile(FileDescriptor fd, uint64_t size, std::string path)
+      : fd_(std::move(fd)), size_(size), path_(std::move(path)) {}
 
   StatusOr<size_t> Read(uint64_t offset, std::span<char> out) const override {
     size_t done = 0;
@@ -85,8 +91,12 @@ class PosixReadableFile : public ReadableFile {
 
 class PosixWritableFile : public WritableFile {
  public:
-  PosixWritableFile(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
-  ~PosixWritableFile() override { WriteOut(buffer_).IgnoreError(); }
+  PosixWritableFile(FileDescriptor fd, std::string path)
+      : fd_(std::move(fd)), path_(std::move(path)) {}
+  ~PosixWritableFile() override {
+    const WorkPause pause;
+    WriteOut(buffer_).IgnoreError();
+  }
 
   Status Append(std::string_view bytes) override {
     if (buffer_.size() + bytes.size() < kWriteBuffer) {
@@ -127,39 +137,53 @@ class PosixWritableFile : public WritableFile {
   std::string buffer_;
 };
 
+// Never waits for a pipe to have another end. Below 0: errno says why not.
+FileDescriptor Open(const std::string& path, int flags) {
+  if (path.find('\0') != std::string::npos) {
+    errno = EINVAL;
+    return FileDescriptor(-1);
+  }
+  const int fd = ::open(path.c_str(), flags | O_CLOEXEC | O_NONBLOCK, 0666);
+  if (fd >= 0) ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+  return FileDescriptor(fd);
+}
+
 class Posix : public Env {
  public:
   StatusOr<std::unique_ptr<ReadableFile>> OpenForReading(const std::string& path) override {
-    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return ErrnoStatus("open", path);
+    FileDescriptor fd = Open(path, O_RDONLY);
+    if (fd.get() < 0) return ErrnoStatus("open", path);
     struct stat info;
-    const bool known = ::fstat(fd, &info) == 0;
+    const bool known = ::fstat(fd.get(), &info) == 0;
     if (!known || S_ISDIR(info.st_mode)) {
       if (known) errno = EISDIR;
-      const Status status = ErrnoStatus("open", path);
-      ::close(fd);
-      return status;
+      return ErrnoStatus("open", path);
     }
-    return std::make_unique<PosixReadableFile>(fd, static_cast<uint64_t>(info.st_size), path);
+    if (!S_ISREG(info.st_mode))
+      return FailedPrecondition(path, ": is a device, a pipe or a socket, which may have no end");
+    return std::make_unique<PosixReadableFile>(std::move(fd), static_cast<uint64_t>(info.st_size),
+                                               path);
   }
 
   StatusOr<std::unique_ptr<WritableFile>> OpenForWriting(const std::string& path,
                                                          WriteMode mode) override {
     const int how = mode == WriteMode::kAppend ? O_APPEND : O_TRUNC;
-    const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | how, 0666);
-    if (fd < 0) return ErrnoStatus("open for writing", path);
-    return std::make_unique<PosixWritableFile>(fd, path);
+    FileDescriptor fd = Open(path, O_WRONLY | O_CREAT | how);
+    if (fd.get() < 0) return ErrnoStatus("open for writing", path);
+    struct stat info;
+    if (::fstat(fd.get(), &info) == 0 && S_ISFIFO(info.st_mode))
+      return FailedPrecondition(path, ": is a pipe, which may never take what is written to it");
+    return std::make_unique<PosixWritableFile>(std::move(fd), path);
   }
 
   StatusOr<std::vector<std::string>> List(const std::string& directory) override {
-    DIR* dir = ::opendir(directory.c_str());
+    const std::unique_ptr<DIR, int (*)(DIR*)> dir(::opendir(directory.c_str()), ::closedir);
     if (dir == nullptr) return ErrnoStatus("list", directory);
     std::vector<std::string> names;
-    while (const dirent* entry = ::readdir(dir)) {
+    while (const dirent* entry = ::readdir(dir.get())) {
       const std::string_view name = entry->d_name;
       if (name != "." && name != "..") names.emplace_back(name);
     }
-    ::closedir(dir);
     std::sort(names.begin(), names.end());
     return names;
   }
@@ -167,7 +191,9 @@ class Posix : public Env {
   StatusOr<FileInfo> Stat(const std::string& path) override {
     struct stat info;
     if (::stat(path.c_str(), &info) != 0) return ErrnoStatus("stat", path);
-    return FileInfo{static_cast<uint64_t>(info.st_size), S_ISDIR(info.st_mode)};
+    return FileInfo{.size = static_cast<uint64_t>(info.st_size),
+                    .is_directory = S_ISDIR(info.st_mode),
+                    .is_regular = S_ISREG(info.st_mode)};
   }
 
   Status Remove(const std::string& path) override {

@@ -2,7 +2,10 @@
 
 #include <cstdlib>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include "temporary_folder.h"
 
 namespace carillon {
 namespace {
@@ -159,6 +162,27 @@ TEST(PathTest, JoinsAndSplits) {
   EXPECT_EQ(Dirname("a/b.c"), "a");
   EXPECT_EQ(Dirname("/b"), "/");
   EXPECT_EQ(Dirname("b"), ".");
+}
+
+// They may have no end, and reading or opening one may wait for ever.
+TEST(PosixEnv, ReadsAndReplacesRegularFilesOnly) {
+  const TestFolder folder;
+  const std::string pipe = folder.path() + "/pipe", file = folder.path() + "/file";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  for (const std::string& path : {pipe, std::string("/dev/zero")}) {
+    EXPECT_EQ(PosixEnv().OpenForReading(path).status().code(),
+              absl::StatusCode::kFailedPrecondition);
+    EXPECT_EQ(PosixEnv().WriteFile(path, "x").code(), absl::StatusCode::kFailedPrecondition);
+  }
+  EXPECT_FALSE(PosixEnv().OpenForWriting(pipe, Env::WriteMode::kTruncate).ok());
+  ASSERT_TRUE(PosixEnv().WriteFile(file, "kept").ok());
+  const std::string cut = file + std::string("\0b", 2), longest(100'000, 'x');
+  for (const std::string& path : {cut, longest}) {
+    const Status status = PosixEnv().WriteFile(path, "x");
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+    EXPECT_LT(status.message().size(), 2000u);
+  }
+  EXPECT_EQ(PosixEnv().ReadFile(file).value(), "kept");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Log lines on standard error: time, level, message. Thread-safe.
+// Log lines on standard error: time, level, task, message. Thread-safe.
 #pragma once
 
 #include <string_view>
@@ -11,6 +11,9 @@ enum class LogLevel { kDebug, kInfo, kWarning, kError };
 
 // Lines below `level` are dropped. The default is kInfo.
 void SetLogLevel(LogLevel level);
+// Which task all lines of the process are from, in the words of `carillon launch`: "worker:0".
+// Empty, as at first: they do not say.
+void SetLogTask(std::string_view task);
 void LogLine(LogLevel level, std::string_view message);
 
 template <typename... Args>

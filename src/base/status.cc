@@ -1,9 +1,11 @@
 #include "base/status.h"
 
 #include <new>
+#include <stdexcept>
 #include <string>
 
 #include "base/throw.h"
+#include "base/work_scope.h"
 
 namespace carillon {
 
@@ -61,8 +63,14 @@ Status StatusFromException(std::exception_ptr exception) {
     std::rethrow_exception(exception);
   } catch (const Error& error) {
     return Status(static_cast<absl::StatusCode>(error.code()), error.what());
+  } catch (const BudgetExceeded& error) {
+    return ResourceExhausted(error.what());
+  } catch (const std::length_error&) {
+    return ResourceExhausted("more elements are wanted than any memory holds");
   } catch (const std::bad_alloc&) {
     return ResourceExhausted("out of memory");
+  } catch (const WorkStopped& error) {
+    return Status(absl::StatusCode::kCancelled, error.what());
   } catch (const std::exception& error) {
     return Internal(error.what());
   } catch (...) {

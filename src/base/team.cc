@@ -5,14 +5,17 @@
 #include <climits>
 #include <cstdint>
 #include <linux/futex.h>
+#include <memory>
 #include <mutex>
 #include <pthread.h>
 #include <sys/syscall.h>
+#include <system_error>
 #include <thread>
 #include <unistd.h>
 #include <vector>
 
 #include "base/denormals.h"
+#include "base/work_scope.h"
 
 namespace carillon {
 namespace {
@@ -83,6 +86,7 @@ struct Team {
   const int size;
   const bool parallel;  // this team, or one around it, has more than one thread
   const absl::FunctionRef<void(int)> body;
+  const CancelFlag* const cancel = CurrentCancelFlag();
   std::atomic<int> running;  // threads besides the first that have not returned
   Signal all_returned;
 
@@ -107,6 +111,7 @@ struct Worker {
       Team* const mine = team;
       current_team = mine;
       current_thread = thread;
+      SetCurrentCancelFlag(mine->cancel);
       mine->body(thread);
       current_team = nullptr;
       // After this the team may be gone.
@@ -124,10 +129,19 @@ class Pool {
     return *pool;
   }
 
+  // Waits where the machine has no thread left until it has, or others are done.
   void Start(Team* team) {
-    std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
+    while (static_cast<int>(idle_.size()) < team->size - 1) {
+      try {
+        idle_.push_back(MakeWorker());
+      } catch (const std::system_error&) {
+        lock.unlock();
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        lock.lock();
+      }
+    }
     for (int thread = 1; thread < team->size; ++thread) {
-      if (idle_.empty()) idle_.push_back(MakeWorker());
       Worker* worker = idle_.back();
       idle_.pop_back();
       worker->team = team;
@@ -161,12 +175,12 @@ class Pool {
   }
 
   static Worker* MakeWorker() {
-    auto* worker = new Worker;
-    std::thread([worker] {
+    auto worker = std::make_unique<Worker>();
+    std::thread([worker = worker.get()] {
       const FlushDenormals flush;
       worker->Loop();
     }).detach();
-    return worker;
+    return worker.release();
   }
 
   std::mutex mutex_;
@@ -179,6 +193,7 @@ class Pool {
 void RunTeam(int threads, absl::FunctionRef<void(int)> body) {
   Team* const outer_team = current_team;
   const int outer_thread = current_thread;
+  const WorkPause pause;  // nothing may throw while others work
   Team team(threads, outer_team, body);
   current_team = &team;
   current_thread = 0;

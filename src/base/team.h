@@ -13,7 +13,8 @@ namespace carillon {
 
 // Calls body(0) … body(threads - 1), all at once, the first on this thread; returns when all have
 // returned. All of them really run at the same time: they may wait for each other. Inside of a team
-// there are no further teams: body(0) of one alone is called, once. `body` must not throw.
+// there are no further teams: body(0) of one alone is called, once. `body` must not throw;
+// what it takes from the heap counts in no WorkScope.
 void RunTeam(int threads, absl::FunctionRef<void(int thread)> body);
 
 // Of the team that the calling thread runs in; outside of teams 1, 0 and false.

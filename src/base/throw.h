@@ -23,7 +23,7 @@ T ValueOrThrow(StatusOr<T> value) {
 }
 
 // The status of an exception in flight: an Error keeps its code, std::bad_alloc is
-// ResourceExhausted, the rest is Internal.
+// ResourceExhausted, WorkStopped is Cancelled, the rest is Internal.
 Status StatusFromException(std::exception_ptr exception);
 
 // Runs `body` and turns what it throws into a Status.
