@@ -7,11 +7,13 @@
 #include <limits>
 #include <random>
 
-#include "absl/strings/str_format.h"
+#include "base/foreign_memory.h"
+#include "base/str_format.h"
 #include "checkpoint/bundle_elements.h"
 #include "checkpoint/crc32c.h"
 #include "checkpoint/varint.h"
 #include "proto/checkpoint.pb.h"
+#include "tensor/parsed_bytes.h"
 
 namespace carillon {
 namespace {
@@ -102,8 +104,7 @@ class ElementsReader {
 
   Status CheckCrc() const {
     if (MaskCrc(crc_) == masked_crc_) return absl::OkStatus();
-    return Corrupt(
-        absl::StrFormat("its checksum is %08x, expected %08x", MaskCrc(crc_), masked_crc_));
+    return Corrupt(StrFormat("its checksum is %08x, expected %08x", MaskCrc(crc_), masked_crc_));
   }
 
   Status ReadAt(uint64_t position, std::span<char> out) const {
@@ -155,12 +156,12 @@ class ElementsReader {
 std::string BundleIndexPath(std::string_view prefix) { return StrCat(prefix, ".index"); }
 
 std::string BundleDataPath(std::string_view prefix, int shard, int num_shards) {
-  return StrCat(prefix, absl::StrFormat(".data-%05d-of-%05d", shard, num_shards));
+  return StrCat(prefix, StrFormat(".data-%05d-of-%05d", shard, num_shards));
 }
 
 std::string TemporaryPath(const std::string& path) {
   std::random_device random;
-  return absl::StrFormat("%s.tempstate%08x%08x", path, random(), random());
+  return StrFormat("%s.tempstate%08x%08x", path, random(), random());
 }
 
 Status MakeBundleDirectory(Env& env, const std::string& prefix) {
@@ -183,6 +184,8 @@ std::string BundleHeader(int num_shards) {
 
 StatusOr<int> NumShardsOf(const std::string& path, const TableEntries& entries) {
   const auto found = entries.find("");
+  const ForeignWork work(
+      found == entries.end() ? 0 : MostParsedBytes<tensorflow::BundleHeaderProto>(found->second));
   tensorflow::BundleHeaderProto header;
   if (found == entries.end() || !header.ParseFromString(found->second) || header.num_shards() < 1 ||
       header.num_shards() > kMaxBundleShards) {

@@ -21,6 +21,7 @@
 #include "carillon/tensor.h"
 #include "checkpoint/table_file.h"
 #include "checkpoint/tensor_slice.h"
+#include "tensor/allocator.h"
 
 namespace tensorflow {
 class BundleEntryProto;
@@ -71,8 +72,10 @@ struct BundleTensorInfo {
 // an unknown tensor is NotFound. Not thread-safe.
 class BundleReader {
  public:
-  // NotFound when there is no index.
-  static StatusOr<std::unique_ptr<BundleReader>> Open(Env& env, const std::string& prefix);
+  // NotFound when there is no index. What has to be read though only parts of it are wanted is for
+  // a while in memory of `allocator`, which outlives the reader.
+  static StatusOr<std::unique_ptr<BundleReader>> Open(Env& env, const std::string& prefix,
+                                                      Allocator* allocator = HostAllocator());
   ~BundleReader();
 
   std::vector<std::string> names() const;  // sorted, without the keys of slices
@@ -84,7 +87,7 @@ class BundleReader {
   Status ReadSlice(const std::string& name, const TensorSlice& slice, Tensor* out);
 
  private:
-  BundleReader(Env& env, std::string prefix);
+  BundleReader(Env& env, std::string prefix, Allocator* allocator);
   StatusOr<tensorflow::BundleEntryProto> Entry(const std::string& key) const;
   StatusOr<BundleTensorInfo> CheckEntry(const std::string& key,
                                         const tensorflow::BundleEntryProto& entry);
@@ -97,6 +100,7 @@ class BundleReader {
 
   Env& env_;
   const std::string prefix_;
+  Allocator* const allocator_;
   int num_shards_ = 0;
   TableEntries entries_;
   std::map<int, std::unique_ptr<ReadableFile>> shards_;

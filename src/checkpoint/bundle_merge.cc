@@ -1,8 +1,10 @@
 #include <set>
 
+#include "base/foreign_memory.h"
 #include "checkpoint/bundle.h"
 #include "checkpoint/bundle_elements.h"
 #include "proto/checkpoint.pb.h"
+#include "tensor/parsed_bytes.h"
 
 namespace carillon {
 
@@ -36,6 +38,7 @@ Status MergeBundles(Env& env, std::span<const std::string> prefixes, const std::
     }
     for (const auto& [key, value] : *entries) {
       if (key.empty()) continue;
+      const ForeignWork work(MostParsedBytes<BundleEntryProto>(value));
       BundleEntryProto entry;
       if (!entry.ParseFromString(value) || entry.shard_id() < 0 || entry.shard_id() >= shards) {
         return DataLoss(path, ": the entry of tensor ", key, " is corrupt");
@@ -58,8 +61,11 @@ Status MergeBundles(Env& env, std::span<const std::string> prefixes, const std::
     old_indices.insert(path);
     old_directories.insert(std::string(Dirname(prefix)));
   }
+  if (old_indices.empty())
+    return InvalidArgument("none of the checkpoints to be merged into ", destination, " exists");
 
   const int num_shards = static_cast<int>(renames.size());
+  const WorkPause pause;  // for protobuf
   TableEntries table{{"", BundleHeader(num_shards)}};
   for (const auto& [key, entry] : merged) table.emplace(key, entry.SerializeAsString());
   const std::string index = BundleIndexPath(destination), temporary = TemporaryPath(index);

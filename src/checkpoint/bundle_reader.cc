@@ -2,20 +2,24 @@
 #include <set>
 #include <utility>
 
+#include "base/foreign_memory.h"
 #include "checkpoint/bundle.h"
 #include "checkpoint/bundle_elements.h"
 #include "proto/checkpoint.pb.h"
+#include "tensor/parsed_bytes.h"
 #include "tensor/tensor_proto.h"
 
 namespace carillon {
 
 using tensorflow::BundleEntryProto;
 
-BundleReader::BundleReader(Env& env, std::string prefix) : env_(env), prefix_(std::move(prefix)) {}
+BundleReader::BundleReader(Env& env, std::string prefix, Allocator* allocator)
+    : env_(env), prefix_(std::move(prefix)), allocator_(allocator) {}
 BundleReader::~BundleReader() = default;
 
-StatusOr<std::unique_ptr<BundleReader>> BundleReader::Open(Env& env, const std::string& prefix) {
-  std::unique_ptr<BundleReader> reader(new BundleReader(env, prefix));
+StatusOr<std::unique_ptr<BundleReader>> BundleReader::Open(Env& env, const std::string& prefix,
+                                                           Allocator* allocator) {
+  std::unique_ptr<BundleReader> reader(new BundleReader(env, prefix, allocator));
   const std::string path = BundleIndexPath(prefix);
   auto entries = ReadTable(env, path);
   if (absl::IsNotFound(entries.status())) {
@@ -40,6 +44,7 @@ StatusOr<BundleEntryProto> BundleReader::Entry(const std::string& key) const {
   if (found == entries_.end() || key.empty()) {
     return NotFound("Key ", key, " not found in checkpoint ", prefix_);
   }
+  const ForeignWork work(MostParsedBytes<BundleEntryProto>(found->second));
   BundleEntryProto entry;
   if (!entry.ParseFromString(found->second)) {
     return DataLoss(BundleIndexPath(prefix_), ": the entry of tensor ", key, " is corrupt");
@@ -127,7 +132,7 @@ Status BundleReader::ReadSlice(const std::string& name, const TensorSlice& slice
   const TensorSlice all = TensorSlice::Whole(info.shape.rank()).Resolved(info.shape);
   if (wanted == all) return ReadElements(name, entry, out);
   // The checksum covers the whole tensor, so all of it has to be read.
-  Tensor whole = Tensor::TryAllocate(info.dtype, info.shape, HostAllocator());
+  Tensor whole = Tensor::TryAllocate(info.dtype, info.shape, allocator_);
   if (!whole.has_value()) return ResourceExhausted("no memory for tensor ", name, " of ", prefix_);
   CARILLON_RETURN_IF_ERROR(ReadElements(name, entry, &whole));
   TensorSlice common;
@@ -178,7 +183,7 @@ Status BundleReader::ReadFromSlices(const std::string& name, const BundleEntryPr
                       " of tensor ", name, " contradicts its tensor");
     }
     if (part.slice == wanted) return ReadElements(part.key, slice_entry, out);
-    Tensor read = Tensor::TryAllocate(info.dtype, info.shape, HostAllocator());
+    Tensor read = Tensor::TryAllocate(info.dtype, info.shape, allocator_);
     if (!read.has_value()) return ResourceExhausted("no memory for a slice of tensor ", name);
     CARILLON_RETURN_IF_ERROR(ReadElements(part.key, slice_entry, &read));
     CopyCommonPart(read, part.slice, part.common, wanted, out);

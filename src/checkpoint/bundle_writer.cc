@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "base/work_scope.h"
 #include "checkpoint/bundle.h"
 #include "checkpoint/bundle_elements.h"
 #include "proto/checkpoint.pb.h"
@@ -21,6 +22,7 @@ StatusOr<std::unique_ptr<BundleWriter>> BundleWriter::Open(Env& env, const std::
 }
 
 BundleWriter::~BundleWriter() {
+  const WorkPause pause;
   data_ = nullptr;
   if (!data_path_.empty()) env_.Remove(data_path_).IgnoreError();
   if (!index_path_.empty()) env_.Remove(index_path_).IgnoreError();
@@ -35,6 +37,7 @@ Status BundleWriter::WriteElements(const std::string& key, const Tensor& tensor)
   if (entries_.contains(key))
     return InvalidArgument("tensor ", key, " is added twice to ", prefix_);
   CARILLON_ASSIGN_OR_RETURN(const WrittenElements written, carillon::WriteElements(tensor, *data_));
+  const WorkPause pause;  // for protobuf
   BundleEntryProto& entry = entries_[key];
   entry.set_dtype(static_cast<tensorflow::DataType>(tensor.dtype()));
   ShapeToProto(tensor.shape(), entry.mutable_shape());
@@ -57,6 +60,7 @@ Status BundleWriter::AddSlice(const std::string& name, const Shape& full, const 
                            shape.ToString(), ", not ", tensor.shape().ToString());
   }
   if (slice.IsWhole()) return Add(name, tensor);
+  const WorkPause pause;  // for protobuf
   BundleEntryProto whole;
   whole.set_dtype(static_cast<tensorflow::DataType>(tensor.dtype()));
   ShapeToProto(full, whole.mutable_shape());
@@ -76,6 +80,7 @@ Status BundleWriter::AddSlice(const std::string& name, const Shape& full, const 
 Status BundleWriter::Finish() {
   CARILLON_RETURN_IF_ERROR(data_->Sync());
   CARILLON_RETURN_IF_ERROR(data_->Close());
+  const WorkPause pause;  // for protobuf
   TableEntries table{{"", BundleHeader(1)}};
   for (const auto& [key, entry] : entries_) table.emplace(key, entry.SerializeAsString());
   const std::string index = BundleIndexPath(prefix_);

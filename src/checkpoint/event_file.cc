@@ -4,7 +4,7 @@
 #include <chrono>
 #include <unistd.h>
 
-#include "absl/strings/str_format.h"
+#include "base/str_format.h"
 #include "proto/event.pb.h"
 
 namespace carillon {
@@ -26,9 +26,9 @@ StatusOr<EventFileWriter> EventFileWriter::Open(Env& env, const std::string& dir
                                                 const std::string& suffix) {
   CARILLON_RETURN_IF_ERROR(env.MakeDirectories(directory));
   const double now = SecondsSinceEpoch();
-  const std::string path =
-      JoinPath(directory, absl::StrFormat("events.out.tfevents.%010d.%s%s",
-                                          static_cast<int64_t>(now), HostName(), suffix));
+  const std::string path = JoinPath(
+      directory,
+      StrFormat("events.out.tfevents.%010d.%s%s", static_cast<int64_t>(now), HostName(), suffix));
   CARILLON_ASSIGN_OR_RETURN(RecordWriter records, RecordWriter::Open(env, path));
   EventFileWriter writer(path, std::move(records));
   tensorflow::Event version;

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "absl/strings/str_format.h"
+#include "base/str_format.h"
 #include "checkpoint/crc32c.h"
 
 namespace carillon {
@@ -31,7 +31,7 @@ Status CheckCrc(const std::string& path, uint64_t offset, const char* what, std:
   const uint32_t actual = MaskCrc(Crc32c(bytes));
   if (actual == stored) return absl::OkStatus();
   return DataLoss(path, ": corrupt record at offset ", offset, ": the ", what, " has checksum ",
-                  absl::StrFormat("%08x, expected %08x", actual, stored));
+                  StrFormat("%08x, expected %08x", actual, stored));
 }
 
 }  // namespace

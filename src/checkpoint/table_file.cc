@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/work_scope.h"
 #include "checkpoint/crc32c.h"
 #include "checkpoint/varint.h"
 
@@ -157,6 +158,7 @@ StatusOr<TableEntries> ReadTable(Env& env, const std::string& path) {
 }
 
 Status WriteTable(Env& env, const std::string& path, const TableEntries& entries) {
+  const WorkPause pause;  // for leveldb
   CARILLON_ASSIGN_OR_RETURN(auto file, env.OpenForWriting(path, Env::WriteMode::kTruncate));
   LeveldbFile adapter(*file);
   leveldb::Options options;

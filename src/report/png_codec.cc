@@ -5,6 +5,8 @@
 #include <png.h>
 #include <vector>
 
+#include "base/work_scope.h"
+
 namespace carillon {
 namespace {
 
@@ -39,7 +41,10 @@ bool WriteAll(png_structp png, png_infop info, const PngFormat& format, const pn
   png_write_info(png, info);
   if (format.bits > 8) png_set_swap(png);
   const int64_t stride = format.width * format.channels * format.bits / 8;
-  for (int64_t y = 0; y < format.height; ++y) png_write_row(png, pixels + y * stride);
+  for (int64_t y = 0; y < format.height; ++y) {
+    if (WorkIsCancelled()) png_error(png, "cancelled");
+    png_write_row(png, pixels + y * stride);
+  }
   png_write_end(png, nullptr);
   return true;
 }
@@ -52,16 +57,21 @@ StatusOr<std::string> EncodePngPixels(const PngFormat& format, const void* pixel
     return InvalidArgument("a picture of ", format.width, " x ", format.height,
                            " pixels cannot be written as PNG");
   }
+  // Destroyed also when there is no memory for more of `out`: that is thrown through libpng.
+  struct Writer {
+    Writer() : png(png_create_write_struct(PNG_LIBPNG_VER_STRING, nullptr, OnError, OnWarning)) {
+      if (png != nullptr) info = png_create_info_struct(png);
+    }
+    ~Writer() { png_destroy_write_struct(&png, &info); }
+    png_structp png;
+    png_infop info = nullptr;
+  };
   std::string out;
-  png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, nullptr, OnError, OnWarning);
-  png_infop info = png == nullptr ? nullptr : png_create_info_struct(png);
-  bool written = false;
-  if (info != nullptr) {
-    png_set_write_fn(png, &out, AppendTo, FlushNothing);
-    written = WriteAll(png, info, format, static_cast<const png_byte*>(pixels));
-  }
-  png_destroy_write_struct(&png, &info);
-  if (!written) return absl::InternalError("libpng could not write the picture");
+  Writer writer;
+  if (writer.info == nullptr) return ResourceExhausted("no memory to write a PNG picture");
+  png_set_write_fn(writer.png, &out, AppendTo, FlushNothing);
+  if (!WriteAll(writer.png, writer.info, format, static_cast<const png_byte*>(pixels)))
+    return absl::InternalError("libpng could not write the picture");
   return out;
 }
 
@@ -118,7 +128,10 @@ struct PngDecoder::State {
   bool ReadRows(png_byte* pixels, int64_t stride, int64_t height) {
     if (setjmp(png_jmpbuf(png))) return false;
     for (int pass = 0; pass < passes; ++pass) {
-      for (int64_t y = 0; y < height; ++y) png_read_row(png, pixels + y * stride, nullptr);
+      for (int64_t y = 0; y < height; ++y) {
+        if (WorkIsCancelled()) return false;
+        png_read_row(png, pixels + y * stride, nullptr);
+      }
     }
     png_read_end(png, info);
     return true;
@@ -144,6 +157,8 @@ StatusOr<PngDecoder> PngDecoder::Open(std::string_view bytes, int channels, int 
   if (state.png != nullptr) state.info = png_create_info_struct(state.png);
   if (state.info == nullptr) return ResourceExhausted("no memory to decode a PNG picture");
   png_set_read_fn(state.png, &state.rest, TakeFrom);
+  // Texts and the like may unpack to any size, and nobody wants them.
+  png_set_keep_unknown_chunks(state.png, PNG_HANDLE_CHUNK_NEVER, nullptr, -1);
   if (!state.ReadHeader(channels, bits, &decoder.format_)) {
     return InvalidArgument("the ", bytes.size(), " bytes are no valid PNG picture");
   }

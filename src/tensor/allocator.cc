@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <vector>
 
+#include "base/heap.h"
 #include "tensor/shared_allocator.h"
 
 namespace carillon {
@@ -95,17 +96,17 @@ class PlainAllocator final : public Allocator {
 //   itself.
 class PoolAllocator final : public SharedAllocator {
  public:
-  explicit PoolAllocator(const PoolAllocatorOptions& options) : options_(options) {}
+  PoolAllocator(const PoolAllocatorOptions& options, std::function<void()> reclaim)
+      : options_(options), reclaim_(std::move(reclaim)) {}
 
   void* Allocate(size_t bytes) override {
     if (bytes > kLargest) return nullptr;
     const int size_class = ClassOf(bytes);
     const auto class_bytes = static_cast<int64_t>(ClassBytes(size_class));
     {
-      std::lock_guard lock(mutex_);
-      if (!HasRoom(class_bytes)) return nullptr;
-      stats_.bytes_in_use += class_bytes;
-      stats_.peak_bytes = std::max(stats_.peak_bytes, stats_.bytes_in_use);
+      std::unique_lock lock(mutex_);
+      if (!MakeRoom(class_bytes, lock)) return nullptr;
+      CountInUse(class_bytes);
       ++stats_.allocations;
       ++outstanding_;
       auto& blocks = free_[static_cast<size_t>(size_class)];
@@ -116,15 +117,14 @@ class PoolAllocator final : public SharedAllocator {
         ++stats_.reuses;
         return memory;
       }
-      // What is held back is memory, too: the limit is for both.
-      if (options_.limit_bytes > 0 &&
-          stats_.bytes_in_use + stats_.bytes_pooled > options_.limit_bytes)
-        DropPool();
+      KeepWithinLimit();
     }
+    // Before much is asked of the system, what was given back to the heap goes there.
+    if (options_.limit_bytes > 0 && class_bytes >= kMuch) TrimHeapAfter(0);
     void* memory = AllocateBlock(static_cast<size_t>(class_bytes));
     if (memory == nullptr) {
       std::lock_guard lock(mutex_);
-      stats_.bytes_in_use -= class_bytes;
+      CountInUse(-class_bytes);
       --stats_.allocations;
       --outstanding_;
     }
@@ -136,8 +136,9 @@ class PoolAllocator final : public SharedAllocator {
     const auto class_bytes = static_cast<int64_t>(ClassBytes(size_class));
     bool last;
     {
+      const WorkPause pause;  // free_ may grow, while the lock is held that Charge needs
       std::lock_guard lock(mutex_);
-      stats_.bytes_in_use -= class_bytes;
+      CountInUse(-class_bytes);
       --outstanding_;
       if (!retired_ && stats_.bytes_pooled + class_bytes <= options_.pool_bytes) {
         free_[static_cast<size_t>(size_class)].push_back(memory);
@@ -151,20 +152,35 @@ class PoolAllocator final : public SharedAllocator {
   }
 
   bool Charge(int64_t bytes) override {
-    std::lock_guard lock(mutex_);
-    if (!HasRoom(bytes)) return false;
-    stats_.bytes_in_use += bytes;
+    std::unique_lock lock(mutex_);
+    if (!MakeRoom(bytes, lock)) return false;
+    CountInUse(bytes);
+    KeepWithinLimit();
     return true;
   }
 
   void Discharge(int64_t bytes) override {
-    std::lock_guard lock(mutex_);
-    stats_.bytes_in_use -= bytes;
+    {
+      std::lock_guard lock(mutex_);
+      CountInUse(-bytes);
+    }
+    // It was the heap's, and others are to have it.
+    if (options_.limit_bytes > 0) TrimHeapAfter(bytes);
   }
 
   AllocatorStats stats() const override {
     std::lock_guard lock(mutex_);
     return stats_;
+  }
+
+  void Reclaim() override {
+    if (reclaim_ != nullptr) reclaim_();
+  }
+
+  MemoryRoom room() const override {
+    if (options_.limit_bytes <= 0) return {};
+    return {.left = options_.limit_bytes - in_use_.load(std::memory_order_relaxed),
+            .whole = options_.limit_bytes};
   }
 
   void Retire() {
@@ -183,6 +199,7 @@ class PoolAllocator final : public SharedAllocator {
   static constexpr size_t kSmallest = 64;
   static constexpr size_t kLargest = size_t{1} << 46;
   static constexpr int kClasses = 4 * 41;
+  static constexpr int64_t kMuch = 32 << 20;
 
   static int ClassOf(size_t bytes) {
     if (bytes <= kSmallest) return 0;
@@ -201,6 +218,29 @@ class PoolAllocator final : public SharedAllocator {
     return options_.limit_bytes <= 0 || bytes <= options_.limit_bytes - stats_.bytes_in_use;
   }
 
+  void CountInUse(int64_t bytes) {
+    stats_.bytes_in_use += bytes;
+    stats_.peak_bytes = std::max(stats_.peak_bytes, stats_.bytes_in_use);
+    in_use_.store(stats_.bytes_in_use, std::memory_order_relaxed);
+  }
+
+  // Under `lock`, which is let go of in between.
+  bool MakeRoom(int64_t bytes, std::unique_lock<std::mutex>& lock) {
+    if (HasRoom(bytes)) return true;
+    if (bytes > options_.limit_bytes) return false;
+    lock.unlock();
+    Reclaim();
+    lock.lock();
+    return HasRoom(bytes);
+  }
+
+  // What is held back is memory, too: the limit is for both.
+  void KeepWithinLimit() {
+    if (options_.limit_bytes > 0 &&
+        stats_.bytes_in_use + stats_.bytes_pooled > options_.limit_bytes)
+      DropPool();
+  }
+
   void DropPool() {
     for (size_t c = 0; c < free_.size(); ++c) {
       for (void* memory : free_[c]) FreeBlock(memory, ClassBytes(static_cast<int>(c)));
@@ -210,9 +250,11 @@ class PoolAllocator final : public SharedAllocator {
   }
 
   const PoolAllocatorOptions options_;
+  const std::function<void()> reclaim_;
   mutable std::mutex mutex_;
   std::array<std::vector<void*>, kClasses + 1> free_;
   AllocatorStats stats_;
+  std::atomic<int64_t> in_use_{0};  // as in stats_, for who does not need to know it exactly
   int64_t outstanding_ = 0;
   bool retired_ = false;
 };
@@ -225,8 +267,9 @@ Allocator* HostAllocator() {
   return allocator;
 }
 
-std::shared_ptr<Allocator> MakePoolAllocator(const PoolAllocatorOptions& options) {
-  return {new PoolAllocator(options),
+std::shared_ptr<Allocator> MakePoolAllocator(const PoolAllocatorOptions& options,
+                                             std::function<void()> reclaim) {
+  return {new PoolAllocator(options, std::move(reclaim)),
           [](Allocator* pool) { static_cast<PoolAllocator*>(pool)->Retire(); }};
 }
 

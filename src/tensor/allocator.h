@@ -3,7 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+
+#include "base/work_scope.h"
+#include "tensor/fair_share.h"
 
 namespace carillon {
 
@@ -17,15 +21,20 @@ struct AllocatorStats {
   int64_t bytes_pooled = 0;  // held back for reuse
 };
 
-// Thread-safe. Memory is aligned to kTensorAlignment.
-class Allocator {
+// Thread-safe. Memory is aligned to kTensorAlignment. As a budget: memory from elsewhere that
+// belongs to what was allocated here (the text of strings) counts against the limit, if there is
+// one.
+class Allocator : public MemoryBudget {
  public:
-  virtual ~Allocator() = default;
   // Null when the memory cannot be had (or a limit forbids it).
   virtual void* Allocate(size_t bytes) = 0;
   // `bytes` as given to Allocate.
   virtual void Free(void* memory, size_t bytes) = 0;
   virtual AllocatorStats stats() const = 0;
+  // Has those who keep memory that they can do without let go of it. Takes no memory.
+  virtual void Reclaim() {}
+  // What the limit leaves, a moment ago.
+  virtual MemoryRoom room() const { return {}; }
 };
 
 // Plain aligned memory from the C library. Lives as long as the process.
@@ -39,6 +48,8 @@ struct PoolAllocatorOptions {
 // Keeps freed blocks by size class and hands them out again, so that a steady step asks the system
 // for nothing. Large blocks are made of huge pages where there are any. Memory may outlive the
 // shared_ptr: the pool lives on until the last block has come back.
-std::shared_ptr<Allocator> MakePoolAllocator(const PoolAllocatorOptions& options = {});
+// `reclaim` is asked, under no lock, before anything is refused.
+std::shared_ptr<Allocator> MakePoolAllocator(const PoolAllocatorOptions& options = {},
+                                             std::function<void()> reclaim = nullptr);
 
 }  // namespace carillon

@@ -6,7 +6,6 @@
 #include <string>
 
 #include "tensor/object.h"
-#include "tensor/shared_allocator.h"
 
 namespace carillon {
 namespace {
@@ -62,11 +61,10 @@ Buffer* Buffer::Wrap(void* data, size_t bytes, void (*release)(void*), void* con
 }
 
 bool Buffer::Charge(int64_t bytes) {
-  auto* allocator = dynamic_cast<SharedAllocator*>(allocator_);
-  if (allocator == nullptr || bytes == 0) return true;
-  if (!allocator->Charge(bytes)) return false;
+  if (allocator_ == nullptr || bytes == 0) return true;
+  if (!allocator_->Charge(bytes)) return false;
   int64_t none = 0;  // two steps may find the same buffer
-  if (!charged_.compare_exchange_strong(none, bytes)) allocator->Discharge(bytes);
+  if (!charged_.compare_exchange_strong(none, bytes)) allocator_->Discharge(bytes);
   return true;
 }
 
@@ -77,12 +75,15 @@ void Buffer::Destroy() {
     return;
   }
   if (dtype_ == DType::kString) DestroyAll<std::string>(data_, bytes_);
-  if (dtype_ == DType::kResource) DestroyAll<ResourceHandle>(data_, bytes_);
-  if (dtype_ == DType::kVariant) DestroyAll<Variant>(data_, bytes_);
+  if (dtype_ == DType::kResource || dtype_ == DType::kVariant) {
+    const WorkPause pause;  // what ends with them may need memory, and nothing may throw here
+    if (dtype_ == DType::kResource) DestroyAll<ResourceHandle>(data_, bytes_);
+    if (dtype_ == DType::kVariant) DestroyAll<Variant>(data_, bytes_);
+  }
   Allocator* allocator = allocator_;
   const size_t bytes = kHeaderBytes + bytes_;
   if (const int64_t charged = charged_.load(std::memory_order_relaxed); charged > 0)
-    static_cast<SharedAllocator*>(allocator)->Discharge(charged);
+    allocator->Discharge(charged);
   this->~Buffer();
   allocator->Free(this, bytes);
 }

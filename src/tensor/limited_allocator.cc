@@ -14,20 +14,13 @@ namespace {
 // retired_, the last Free deletes the allocator.
 class LimitedAllocator final : public SharedAllocator {
  public:
-  LimitedAllocator(std::shared_ptr<Allocator> parent, int64_t limit_bytes)
-      : parent_(std::move(parent)), limit_bytes_(limit_bytes) {}
+  LimitedAllocator(std::shared_ptr<Allocator> parent, int64_t limit_bytes,
+                   std::function<void()> reclaim)
+      : parent_(std::move(parent)), limit_bytes_(limit_bytes), reclaim_(std::move(reclaim)) {}
 
   void* Allocate(size_t bytes) override {
     const auto wanted = static_cast<int64_t>(bytes);
-    {
-      std::lock_guard lock(mutex_);
-      if (wanted < 0 || (limit_bytes_ > 0 && wanted > limit_bytes_ - stats_.bytes_in_use))
-        return nullptr;
-      stats_.bytes_in_use += wanted;
-      stats_.peak_bytes = std::max(stats_.peak_bytes, stats_.bytes_in_use);
-      ++stats_.allocations;
-      ++outstanding_;
-    }
+    if (wanted < 0 || !Count(wanted, wanted, 1)) return nullptr;
     void* memory = parent_->Allocate(bytes);
     if (memory == nullptr) {
       std::lock_guard lock(mutex_);
@@ -51,29 +44,49 @@ class LimitedAllocator final : public SharedAllocator {
   }
 
   bool Charge(int64_t bytes) override {
-    if (!Count(bytes)) return false;
-    auto* parent = dynamic_cast<SharedAllocator*>(parent_.get());
-    if (parent == nullptr || parent->Charge(bytes)) return true;
+    if (!Count(bytes, bytes)) return false;
+    if (parent_->Charge(bytes)) return true;
     Uncount(bytes);
     return false;
   }
 
   void Discharge(int64_t bytes) override {
-    if (auto* parent = dynamic_cast<SharedAllocator*>(parent_.get())) parent->Discharge(bytes);
+    parent_->Discharge(bytes);
     Uncount(bytes);
   }
 
-  // Without the parent.
-  bool Count(int64_t bytes) {
-    std::lock_guard lock(mutex_);
-    if (limit_bytes_ > 0 && bytes > limit_bytes_ - stats_.bytes_in_use) return false;
+  // Bytes, of which so many are yet to be taken from the parent, and blocks of them that were
+  // allocated.
+  bool Count(int64_t bytes, int64_t from_parent, int64_t blocks = 0) {
+    std::unique_lock lock(mutex_);
+    if (limit_bytes_ > 0 && bytes > limit_bytes_) return false;
+    for (Allocator* holder : {static_cast<Allocator*>(this), parent_.get()}) {
+      if (HasRoom(bytes, from_parent)) break;
+      lock.unlock();
+      holder->Reclaim();
+      lock.lock();
+    }
+    if (!HasRoom(bytes, from_parent)) return false;
     stats_.bytes_in_use += bytes;
     stats_.peak_bytes = std::max(stats_.peak_bytes, stats_.bytes_in_use);
+    stats_.allocations += blocks;
+    outstanding_ += blocks;
     return true;
   }
   void Uncount(int64_t bytes) {
     std::lock_guard lock(mutex_);
     stats_.bytes_in_use -= bytes;
+  }
+
+  void Reclaim() override {
+    if (reclaim_ != nullptr) reclaim_();
+  }
+
+  MemoryRoom room() const override {
+    MemoryRoom room = parent_->room();
+    std::lock_guard lock(mutex_);
+    if (limit_bytes_ > 0) room.left = std::min(room.left, limit_bytes_ - stats_.bytes_in_use);
+    return room;
   }
 
   AllocatorStats stats() const override {
@@ -92,8 +105,17 @@ class LimitedAllocator final : public SharedAllocator {
   }
 
  private:
+  bool HasRoom(int64_t bytes, int64_t from_parent) const {
+    if (limit_bytes_ == 0) return true;
+    if (limit_bytes_ > 0 && bytes > limit_bytes_ - stats_.bytes_in_use) return false;
+    MemoryRoom room = parent_->room();
+    room.left -= from_parent;
+    return IsFairShare(stats_.bytes_in_use + bytes, room);
+  }
+
   const std::shared_ptr<Allocator> parent_;
   const int64_t limit_bytes_;
+  const std::function<void()> reclaim_;
   mutable std::mutex mutex_;
   AllocatorStats stats_;
   int64_t outstanding_ = 0;
@@ -103,8 +125,9 @@ class LimitedAllocator final : public SharedAllocator {
 }  // namespace
 
 std::shared_ptr<Allocator> MakeLimitedAllocator(std::shared_ptr<Allocator> parent,
-                                                int64_t limit_bytes) {
-  return {new LimitedAllocator(std::move(parent), limit_bytes),
+                                                int64_t limit_bytes,
+                                                std::function<void()> reclaim) {
+  return {new LimitedAllocator(std::move(parent), limit_bytes, std::move(reclaim)),
           [](Allocator* share) { static_cast<LimitedAllocator*>(share)->Retire(); }};
 }
 
@@ -116,7 +139,8 @@ Tensor CountInShare(const std::shared_ptr<Allocator>& share, Tensor tensor) {
     LimitedAllocator* limited() const { return static_cast<LimitedAllocator*>(share.get()); }
   };
   const size_t bytes = tensor.num_bytes();
-  if (!static_cast<LimitedAllocator*>(share.get())->Count(static_cast<int64_t>(bytes))) return {};
+  if (!static_cast<LimitedAllocator*>(share.get())->Count(static_cast<int64_t>(bytes), 0))
+    return {};
   const DType dtype = tensor.dtype();
   const Shape shape = tensor.shape();
   auto* counted = new Counted{share, std::move(tensor)};

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "carillon/dtype.h"
 
@@ -31,8 +32,25 @@ class VariantValue {
   virtual std::string DebugString() const = 0;
 };
 
+// Values may hold tensors of values, which a client may nest as deeply as it likes: they end one
+// after the other, not one inside the other.
 struct Variant {
+  Variant() = default;
+  Variant(std::shared_ptr<const VariantValue> value) : value(std::move(value)) {}
+  Variant(const Variant&) = default;
+  Variant(Variant&&) = default;
+  Variant& operator=(Variant other) {
+    value.swap(other.value);
+    return *this;
+  }
+  ~Variant() {
+    if (value.use_count() == 1) End(std::move(value));
+  }
+
   std::shared_ptr<const VariantValue> value;
+
+ private:
+  static void End(std::shared_ptr<const VariantValue> value);
 };
 
 template <>

@@ -1,6 +1,7 @@
 #include "carillon/shape.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "absl/strings/str_join.h"
 #include "base/strings.h"
@@ -41,7 +42,15 @@ Shape::Shape(std::initializer_list<int64_t> dims)
 
 void Shape::Recount() {
   num_elements_ = 1;
-  for (const int64_t size : dims()) num_elements_ *= size;
+  for (const int64_t size : dims()) {
+    // More than there can be: no memory is found for it. Empty whatever the others are.
+    if (size == 0) {
+      num_elements_ = 0;
+      return;
+    }
+    if (__builtin_mul_overflow(num_elements_, size, &num_elements_))
+      num_elements_ = std::numeric_limits<int64_t>::max();
+  }
 }
 
 void Shape::set_dim(int i, int64_t size) {

@@ -8,13 +8,7 @@
 namespace carillon {
 
 // What is owned by shared_ptrs.
-class SharedAllocator : public Allocator, public std::enable_shared_from_this<SharedAllocator> {
- public:
-  // Memory from elsewhere that belongs to what was allocated here (the text of strings): counts
-  // against the limit. False, with nothing counted, when there is no room for it.
-  virtual bool Charge(int64_t bytes) = 0;
-  virtual void Discharge(int64_t bytes) = 0;
-};
+class SharedAllocator : public Allocator, public std::enable_shared_from_this<SharedAllocator> {};
 
 // A reference to `allocator` that keeps it working, for as long as somebody owns it. Those that are
 // not SharedAllocators live as long as the process.

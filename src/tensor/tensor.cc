@@ -7,10 +7,16 @@
 #include "base/strings.h"
 #include "base/throw.h"
 #include "tensor/buffer.h"
+#include "tensor/bytes_of_tensor.h"
 #include "tensor/dispatch.h"
 #include "tensor/object.h"
 
 namespace carillon {
+
+static void ThrowNoMemory(DType dtype, const Shape& shape) {
+  Throw(ResourceExhausted("no memory for a ", DTypeName(dtype), " tensor of shape ",
+                          shape.ToString()));
+}
 
 Tensor Tensor::TryAllocate(DType dtype, const Shape& shape, Allocator* allocator) {
   Tensor t;
@@ -26,10 +32,7 @@ Tensor Tensor::TryAllocate(DType dtype, const Shape& shape, Allocator* allocator
 Tensor::Tensor(DType dtype, const Shape& shape) {
   if (DTypeSize(dtype) == 0) Throw(InvalidArgument("a tensor needs a valid dtype"));
   *this = TryAllocate(dtype, shape, HostAllocator());
-  if (!has_value()) {
-    Throw(ResourceExhausted("no memory for a ", DTypeName(dtype), " tensor of shape ",
-                            shape.ToString()));
-  }
+  if (!has_value()) ThrowNoMemory(dtype, shape);
 }
 
 Tensor Tensor::View(DType dtype, const Shape& shape, Buffer* buffer, void* data) {
@@ -88,8 +91,7 @@ Tensor Tensor::Reshaped(const Shape& shape) const {
 }
 
 Tensor Tensor::Bitcast(DType dtype, const Shape& shape) const {
-  if (!IsPlainData(dtype_) || !IsPlainData(dtype) ||
-      static_cast<size_t>(shape.num_elements()) * DTypeSize(dtype) != num_bytes()) {
+  if (!IsPlainData(dtype_) || !IsPlainData(dtype) || BytesOfTensor(dtype, shape) != num_bytes()) {
     Throw(InvalidArgument("the bytes of a ", DTypeName(dtype_), " tensor of shape ",
                           shape_.ToString(), " cannot be read as ", DTypeName(dtype), " of shape ",
                           shape.ToString()));
@@ -114,7 +116,15 @@ Tensor Tensor::Slice(int64_t begin, int64_t end) const {
 
 Tensor Tensor::Clone() const {
   if (!has_value()) return Tensor();
-  Tensor t(dtype_, shape_);
+  Tensor t = TryClone(HostAllocator());
+  if (!t.has_value()) ThrowNoMemory(dtype_, shape_);
+  return t;
+}
+
+Tensor Tensor::TryClone(Allocator* allocator) const {
+  if (!has_value()) return Tensor();
+  Tensor t = TryAllocate(dtype_, shape_, allocator);
+  if (!t.has_value()) return t;
   if (IsPlainData(dtype_)) {
     if (num_bytes() > 0) std::memcpy(t.data_, data_, num_bytes());
   } else {

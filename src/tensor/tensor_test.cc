@@ -6,6 +6,7 @@
 #include "carillon/error.h"
 #include "tensor/allocator.h"
 #include "tensor/buffer.h"
+#include "tensor/object.h"
 
 namespace carillon {
 namespace {
@@ -135,6 +136,35 @@ TEST(PoolAllocator, OutlivesItsOwnerWhileATensorNeedsIt) {
   pool.reset();
   for (float& value : tensor.mutable_values<float>()) value = 1;
   EXPECT_EQ(tensor.data<float>()[99], 1);
+}
+
+// A client may nest values in values as deeply as it likes.
+TEST(Variant, NestedValuesEndOneAfterTheOther) {
+  struct Holder final : VariantValue {
+    explicit Holder(Tensor held) : held(std::move(held)) {}
+    std::string DebugString() const override { return "holder"; }
+    const Tensor held;
+  };
+  Tensor nested = Tensor::Scalar(Variant{});
+  for (int i = 0; i < 500'000; ++i)
+    nested = Tensor::Scalar(Variant{std::make_shared<Holder>(nested)});
+  const std::weak_ptr<const VariantValue> outermost = nested.data<Variant>()[0].value;
+  nested = Tensor();
+  EXPECT_TRUE(outermost.expired());
+}
+
+TEST(Shape, HasNoFewerElementsThanItsDimensionsSay) {
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  Shape shape{0, 3, 6148914691236517207};
+  shape.RemoveDim(0);
+  EXPECT_EQ(shape.num_elements(), kMost);
+  EXPECT_FALSE(Tensor::TryAllocate(kFloat, shape, HostAllocator()).has_value());
+  shape.set_dim(0, 1);
+  EXPECT_EQ(shape.num_elements(), 6148914691236517207);
+  shape.AddDim(5);
+  EXPECT_EQ(shape.num_elements(), kMost);
+  shape.AddDim(0);
+  EXPECT_EQ(shape.num_elements(), 0);
 }
 
 }  // namespace

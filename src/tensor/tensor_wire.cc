@@ -5,8 +5,10 @@
 #include <google/protobuf/wire_format_lite.h>
 
 #include "proto/tensor.pb.h"
+#include "tensor/bytes_of_tensor.h"
 #include "tensor/object.h"
 #include "tensor/tensor_proto.h"
+#include "tensor/text_memory.h"
 
 namespace carillon {
 namespace {
@@ -18,6 +20,11 @@ using tensorflow::TensorProto;
 
 // Memory below this is copied into the message: a piece of its own costs more.
 constexpr size_t kLeastSharedBytes = 4096;
+// A piece of this size is not added to: growing would copy it.
+constexpr size_t kFullPiece = 64 << 10;
+
+// A few dimensions, with names at that. Headers are read while others wait.
+constexpr uint32_t kMostShapeBytes = 64 << 10;
 
 Status Malformed() { return InvalidArgument("a tensor in the message is malformed"); }
 
@@ -35,9 +42,50 @@ void AppendTag(int field, WireFormat::WireType type, std::string* out) {
 
 size_t VarintSize(uint64_t value) { return CodedOutputStream::VarintSize64(value); }
 
-// The raw content of a tensor whose dtype and shape are in `header`.
-StatusOr<Tensor> ReadContent(CodedInputStream* in, const TensorProto& header, Allocator* allocator,
-                             const Tensor* content) {
+// Reads dtype and shape into `header`, and the tag of what follows; 0: nothing.
+StatusOr<uint32_t> ReadHeader(CodedInputStream* in, TensorProto* header) {
+  while (const uint32_t tag = in->ReadTag()) {
+    const int field = WireFormat::GetTagFieldNumber(tag);
+    const WireFormat::WireType type = WireFormat::GetTagWireType(tag);
+    if (field == TensorProto::kDtypeFieldNumber && type == WireFormat::WIRETYPE_VARINT) {
+      uint64_t dtype = 0;
+      if (!in->ReadVarint64(&dtype)) return Malformed();
+      header->set_dtype(static_cast<tensorflow::DataType>(dtype));
+    } else if (field == TensorProto::kTensorShapeFieldNumber &&
+               type == WireFormat::WIRETYPE_LENGTH_DELIMITED) {
+      uint32_t length = 0;
+      if (!in->ReadVarint32(&length) || in->BytesUntilLimit() < static_cast<int64_t>(length) ||
+          length > kMostShapeBytes)
+        return Malformed();
+      const CodedInputStream::Limit inner = in->PushLimit(static_cast<int>(length));
+      if (!header->mutable_tensor_shape()->MergeFromCodedStream(in) || in->BytesUntilLimit() != 0)
+        return Malformed();
+      in->PopLimit(inner);
+    } else if (field == TensorProto::kVersionNumberFieldNumber &&
+               type != WireFormat::WIRETYPE_LENGTH_DELIMITED) {
+      if (!WireFormat::SkipField(in, tag)) return Malformed();
+    } else {
+      return tag;
+    }
+  }
+  return 0;
+}
+
+// Whether a field is the raw content of the tensor; that of strings and handles is something else.
+bool IsContent(uint32_t tag, const TensorProto& header) {
+  return WireFormat::GetTagFieldNumber(tag) == TensorProto::kTensorContentFieldNumber &&
+         WireFormat::GetTagWireType(tag) == WireFormat::WIRETYPE_LENGTH_DELIMITED &&
+         header.dtype() != tensorflow::DT_STRING && header.dtype() != tensorflow::DT_RESOURCE;
+}
+
+struct ContentForm {
+  DType dtype;
+  Shape shape;
+  uint32_t bytes;
+};
+
+// Of the content that follows, for a tensor whose dtype and shape are in `header`.
+StatusOr<ContentForm> ReadContentForm(CodedInputStream* in, const TensorProto& header) {
   uint32_t length = 0;
   if (!in->ReadVarint32(&length) || in->BytesUntilLimit() < static_cast<int64_t>(length))
     return Malformed();
@@ -45,25 +93,66 @@ StatusOr<Tensor> ReadContent(CodedInputStream* in, const TensorProto& header, Al
   CARILLON_ASSIGN_OR_RETURN(const PartialShape partial,
                             PartialShapeFromProto(header.tensor_shape()));
   Shape shape;
-  if (!partial.AsShape(&shape) || !IsPlainData(dtype) ||
-      static_cast<uint64_t>(shape.num_elements()) * DTypeSize(dtype) != length) {
+  if (!partial.AsShape(&shape) || !IsPlainData(dtype) || BytesOfTensor(dtype, shape) != length) {
     return InvalidArgument("a tensor of dtype ", header.dtype(), " and shape ", partial.ToString(),
                            " has ", length, " bytes of content");
   }
+  return ContentForm{dtype, shape, length};
+}
+
+// Any byte but 0 and 1 would be undefined behaviour as a bool.
+bool IsSharedAsItIs(DType dtype) { return dtype != DType::kBool; }
+
+StatusOr<Tensor> ReadContent(CodedInputStream* in, const TensorProto& header, Allocator* allocator,
+                             std::span<const Tensor>* contents) {
+  CARILLON_ASSIGN_OR_RETURN(const ContentForm form, ReadContentForm(in, header));
+  const auto length = static_cast<int>(form.bytes);
+  const Tensor* const next = contents == nullptr || contents->empty() ? nullptr : contents->data();
   const void* here = nullptr;
   int available = 0;
-  if (content != nullptr && length > 0 && length == content->num_bytes() && dtype != DType::kBool &&
-      in->GetDirectBufferPointer(&here, &available) && here == content->raw_data()) {
-    in->Skip(static_cast<int>(length));
-    return Tensor::View(dtype, shape, content->buffer(), const_cast<void*>(here));
+  if (next != nullptr && length > 0 && form.bytes == next->num_bytes() &&
+      IsSharedAsItIs(form.dtype) && in->GetDirectBufferPointer(&here, &available) &&
+      here == next->raw_data()) {
+    in->Skip(length);
+    *contents = contents->subspan(1);
+    return Tensor::View(form.dtype, form.shape, next->buffer(), const_cast<void*>(here));
   }
-  Tensor tensor = Tensor::TryAllocate(dtype, shape, allocator);
+  Tensor tensor = Tensor::TryAllocate(form.dtype, form.shape, allocator);
   if (!tensor.has_value()) return ResourceExhausted("no memory for a tensor of ", length, " bytes");
-  if (!in->ReadRaw(tensor.mutable_raw_data(), static_cast<int>(length))) return Malformed();
-  if (dtype == DType::kBool) {  // any byte but 0 and 1 would be undefined behaviour as a bool
+  if (!in->ReadRaw(tensor.mutable_raw_data(), length)) return Malformed();
+  if (!IsSharedAsItIs(form.dtype)) {
     auto* elements = static_cast<uint8_t*>(tensor.mutable_raw_data());
     std::transform(elements, elements + length, elements, [](uint8_t b) { return b != 0; });
   }
+  return tensor;
+}
+
+constexpr uint32_t kTextTag =
+    WireFormat::MakeTag(TensorProto::kStringValFieldNumber, WireFormat::WIRETYPE_LENGTH_DELIMITED);
+
+// The strings of a tensor, of which the first one follows, each straight into its place.
+StatusOr<Tensor> ReadTexts(CodedInputStream* in, const TensorProto& header, Allocator* allocator) {
+  CARILLON_RETURN_IF_ERROR(CheckRoomOutside(allocator, 1, in->BytesUntilLimit()));
+  CARILLON_ASSIGN_OR_RETURN(Tensor tensor, TensorFromProto(header, allocator));
+  auto* const texts = tensor.mutable_data<std::string>();
+  const int64_t count = tensor.num_elements();
+  int64_t given = 0;
+  for (uint32_t tag = kTextTag; tag != 0; tag = in->ReadTag()) {
+    if (tag != kTextTag) return Malformed();
+    if (given == count)
+      return InvalidArgument("a tensor proto of shape ", tensor.shape().ToString(),
+                             " has more values than elements");
+    uint32_t length = 0;
+    if (!in->ReadVarint32(&length) || in->BytesUntilLimit() < static_cast<int64_t>(length) ||
+        !in->ReadString(&texts[given++], static_cast<int>(length)))
+      return Malformed();
+  }
+  // The last one may stand for many.
+  const std::string& last = texts[given - 1];
+  CARILLON_RETURN_IF_ERROR(
+      CheckRoomOutside(allocator, count - given, static_cast<int64_t>(last.size())));
+  std::fill(texts + given, texts + count, last);
+  CARILLON_RETURN_IF_ERROR(ChargeText(tensor));
   return tensor;
 }
 
@@ -96,16 +185,36 @@ StatusOr<Tensor> HandleFromProto(const TensorProto& proto, Allocator* allocator)
   return tensor;
 }
 
+size_t FieldSize(size_t length) { return 1 + VarintSize(length) + length; }
+
+// Of the strings of a tensor as fields.
+size_t TextFieldsSize(const Tensor& tensor) {
+  size_t size = 0;
+  for (const std::string& text : tensor.values<std::string>()) size += FieldSize(text.size());
+  return size;
+}
+
 // Dtype, shape and typed values; for plain data all but the bytes of the content.
 std::string HeaderOf(const Tensor& tensor) {
   TensorProto proto;
-  if (IsPlainData(tensor.dtype())) {
+  if (tensor.dtype() == DType::kResource) {
+    TensorToProto(tensor, &proto);
+  } else {
     proto.set_dtype(static_cast<tensorflow::DataType>(tensor.dtype()));
     ShapeToProto(tensor.shape(), proto.mutable_tensor_shape());
-  } else {
-    TensorToProto(tensor, &proto);
   }
   std::string header;
+  if (tensor.dtype() == DType::kString) {
+    // Written here, for strings to be copied once.
+    header.reserve(proto.ByteSizeLong() + TextFieldsSize(tensor));
+    proto.AppendToString(&header);
+    for (const std::string& text : tensor.values<std::string>()) {
+      AppendVarint(kTextTag, &header);
+      AppendVarint(text.size(), &header);
+      header.append(text);
+    }
+    return header;
+  }
   proto.AppendToString(&header);
   if (IsPlainData(tensor.dtype()) && tensor.num_bytes() > 0) {
     AppendTag(TensorProto::kTensorContentFieldNumber, WireFormat::WIRETYPE_LENGTH_DELIMITED,
@@ -122,49 +231,34 @@ size_t ContentSize(const Tensor& tensor) {
 }  // namespace
 
 StatusOr<Tensor> ReadTensor(CodedInputStream* in, int bytes, Allocator* allocator,
-                            const Tensor* content) {
+                            std::span<const Tensor>* contents) {
   if (bytes < 0 || (in->BytesUntilLimit() >= 0 && in->BytesUntilLimit() < bytes))
     return Malformed();
   const CodedInputStream::Limit limit = in->PushLimit(bytes);
-  TensorProto header;
   const auto read = [&]() -> StatusOr<Tensor> {
-    while (const uint32_t tag = in->ReadTag()) {
-      const int field = WireFormat::GetTagFieldNumber(tag);
-      const WireFormat::WireType type = WireFormat::GetTagWireType(tag);
-      const bool delimited = type == WireFormat::WIRETYPE_LENGTH_DELIMITED;
-      if (field == TensorProto::kDtypeFieldNumber && type == WireFormat::WIRETYPE_VARINT) {
-        uint64_t dtype = 0;
-        if (!in->ReadVarint64(&dtype)) return Malformed();
-        header.set_dtype(static_cast<tensorflow::DataType>(dtype));
-      } else if (field == TensorProto::kTensorShapeFieldNumber && delimited) {
-        uint32_t length = 0;
-        if (!in->ReadVarint32(&length) || in->BytesUntilLimit() < static_cast<int64_t>(length))
-          return Malformed();
-        const CodedInputStream::Limit inner = in->PushLimit(static_cast<int>(length));
-        if (!header.mutable_tensor_shape()->MergeFromCodedStream(in) ||
-            in->BytesUntilLimit() != 0) {
-          return Malformed();
-        }
-        in->PopLimit(inner);
-      } else if (field == TensorProto::kTensorContentFieldNumber && delimited &&
-                 header.dtype() != tensorflow::DT_STRING &&
-                 header.dtype() != tensorflow::DT_RESOURCE) {
-        CARILLON_ASSIGN_OR_RETURN(Tensor tensor, ReadContent(in, header, allocator, content));
-        // Nothing else may follow: a second content, or values besides.
-        if (in->BytesUntilLimit() != 0) return Malformed();
-        return tensor;
-      } else if (field == TensorProto::kVersionNumberFieldNumber && !delimited) {
-        if (!WireFormat::SkipField(in, tag)) return Malformed();
-      } else {
-        // Typed values, or fields in an order of their own: parse what is left as a whole.
-        std::string rest;
-        AppendVarint(tag, &rest);
-        const int left = in->BytesUntilLimit();
-        std::string tail;
-        if (left < 0 || !in->ReadString(&tail, left)) return Malformed();
-        if (!header.MergeFromString(rest + tail)) return Malformed();
-        break;
-      }
+    TensorProto header;
+    CARILLON_ASSIGN_OR_RETURN(const uint32_t tag, ReadHeader(in, &header));
+    if (IsContent(tag, header)) {
+      CARILLON_ASSIGN_OR_RETURN(Tensor tensor, ReadContent(in, header, allocator, contents));
+      // Nothing else may follow: a second content, or values besides.
+      if (in->BytesUntilLimit() != 0) return Malformed();
+      return tensor;
+    }
+    if (tag == kTextTag && header.dtype() == tensorflow::DT_STRING) {
+      CARILLON_ASSIGN_OR_RETURN(Tensor tensor, ReadTexts(in, header, allocator));
+      if (in->BytesUntilLimit() != 0) return Malformed();
+      return tensor;
+    }
+    if (tag != 0) {
+      // Typed values, or fields in an order of their own: parse what is left as a whole.
+      std::string rest;
+      AppendVarint(tag, &rest);
+      const int left = in->BytesUntilLimit();
+      if (left < 0) return Malformed();
+      const size_t begin = rest.size();
+      rest.resize(begin + static_cast<size_t>(left));
+      if (!in->ReadRaw(rest.data() + begin, left) || !header.MergeFromString(rest))
+        return Malformed();
     }
     if (in->BytesUntilLimit() != 0) return Malformed();
     if (header.dtype() == tensorflow::DT_RESOURCE) return HandleFromProto(header, allocator);
@@ -177,8 +271,24 @@ StatusOr<Tensor> ReadTensor(CodedInputStream* in, int bytes, Allocator* allocato
   return tensor;
 }
 
+Tensor AllocateForContent(CodedInputStream* in, int bytes, size_t most, Allocator* allocator) {
+  if (bytes < 0) return {};
+  const CodedInputStream::Limit limit = in->PushLimit(bytes);
+  TensorProto header;
+  const StatusOr<uint32_t> tag = ReadHeader(in, &header);
+  if (!tag.ok() || !IsContent(*tag, header)) return {};
+  const StatusOr<ContentForm> form = ReadContentForm(in, header);
+  if (!form.ok() || !IsSharedAsItIs(form->dtype) || form->bytes > most ||
+      in->BytesUntilLimit() != static_cast<int>(form->bytes))
+    return {};
+  in->PopLimit(limit);
+  return Tensor::TryAllocate(form->dtype, form->shape, allocator);
+}
+
 std::string* MessagePieces::Tail() {
-  if (pieces_.empty() || pieces_.back().tensor.has_value()) pieces_.emplace_back();
+  if (pieces_.empty() || pieces_.back().tensor.has_value() ||
+      pieces_.back().bytes.size() >= kFullPiece)
+    pieces_.emplace_back();
   return &pieces_.back().bytes;
 }
 
@@ -201,12 +311,31 @@ void MessagePieces::AddString(int field, std::string_view value) {
   size_ += out->size() - before;
 }
 
+void MessagePieces::AddFields(std::string bytes) {
+  size_ += bytes.size();
+  pieces_.emplace_back().bytes = std::move(bytes);
+}
+
+int64_t MessagePieces::OwnBytes(const Tensor& tensor) {
+  constexpr int64_t kHandle = 256;  // as a message of its own, besides its names
+  auto bytes = static_cast<int64_t>(2 * sizeof(Piece)) + 64 + 16 * tensor.rank();
+  if (tensor.dtype() == DType::kString) {
+    bytes += static_cast<int64_t>(TextFieldsSize(tensor));
+  } else if (tensor.dtype() == DType::kResource) {
+    for (const ResourceHandle& handle : tensor.values<ResourceHandle>())
+      bytes += kHandle + 3 * static_cast<int64_t>(handle.container.size() + handle.name.size());
+  } else if (const size_t content = ContentSize(tensor); content < kLeastSharedBytes) {
+    bytes += static_cast<int64_t>(content);
+  }
+  return bytes;
+}
+
 void MessagePieces::AddTensor(int field, const Tensor& tensor) {
   AddNamedTensor(field, {}, tensor);
 }
 
 void MessagePieces::AddNamedTensor(int field, std::string_view name, const Tensor& tensor) {
-  const std::string header = HeaderOf(tensor);
+  std::string header = HeaderOf(tensor);
   const size_t content = ContentSize(tensor);
   const size_t proto_size = header.size() + content;
   std::string* out = Tail();
@@ -222,6 +351,10 @@ void MessagePieces::AddNamedTensor(int field, std::string_view name, const Tenso
     AppendTag(kTensor, WireFormat::WIRETYPE_LENGTH_DELIMITED, out);
   }
   AppendVarint(proto_size, out);
+  if (header.size() >= kFullPiece) {  // which has no content
+    size_ += out->size() - before;
+    return AddFields(std::move(header));
+  }
   out->append(header);
   const bool shared = content >= kLeastSharedBytes;
   if (!shared && content > 0) out->append(static_cast<const char*>(tensor.raw_data()), content);

@@ -50,6 +50,37 @@ TEST(TensorWire, ReadsTypedValuesAndAnyOrder) {
   EXPECT_EQ(Read(rest.SerializeAsString() + dtype.SerializeAsString())->data<float>()[0], 1.5f);
 }
 
+// Strings go to their places one by one, with the same result as by way of the proto.
+TEST(TensorWire, ReadsStringsAsTheirProtoSays) {
+  for (const int elements : {0, 1, 3}) {
+    for (int given = 0; given <= 4; ++given) {
+      tensorflow::TensorProto proto;
+      proto.set_dtype(tensorflow::DT_STRING);
+      proto.mutable_tensor_shape()->add_dim()->set_size(elements);
+      for (int i = 0; i < given; ++i) proto.add_string_val(std::string(10 + 100 * (i % 3), 'a'));
+      const std::string bytes = proto.SerializeAsString();
+      const StatusOr<Tensor> read = Read(bytes), parsed = TensorFromProto(proto, HostAllocator());
+      ASSERT_EQ(read.status().code(), parsed.status().code()) << elements << " " << given;
+      if (given == 0) continue;
+      for (size_t cut = 1; cut < 3; ++cut)
+        EXPECT_FALSE(Read(bytes.substr(0, bytes.size() - cut)).ok()) << cut;
+      EXPECT_FALSE(Read(bytes + "\x7a").ok());
+      if (!read.ok()) continue;
+      EXPECT_EQ(read->ToString(100), parsed->ToString(100));
+    }
+  }
+  // There must be room for all of them before any is read.
+  tensorflow::TensorProto proto;
+  TensorToProto(Tensor::FromVector<std::string>({"short", std::string(1 << 20, 'x')}), &proto);
+  const std::string bytes = proto.SerializeAsString();
+  const auto limited = MakePoolAllocator({.limit_bytes = 1 << 20});
+  CodedInputStream in(reinterpret_cast<const uint8_t*>(bytes.data()),
+                      static_cast<int>(bytes.size()));
+  EXPECT_EQ(ReadTensor(&in, static_cast<int>(bytes.size()), limited.get()).status().code(),
+            absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(limited->stats().peak_bytes, 0);
+}
+
 TEST(TensorWire, RefusesSizesThatDoNotFit) {
   tensorflow::TensorProto proto;
   TensorToProto(Counting(8), &proto);
@@ -104,6 +135,45 @@ TEST(MessagePieces, AreTheMessage) {
   EXPECT_EQ(TensorFromProto(response.tensor(1).tensor())->ToString(), small.ToString());
   // The large one travels in its own memory.
   EXPECT_EQ(pieces.pieces()[1].tensor.raw_data(), large.raw_data());
+}
+
+TEST(MessagePieces, SayBeforeWhatTheyTake) {
+  Tensor handle(DType::kResource, Shape{});
+  handle.mutable_data<ResourceHandle>()[0] = {nullptr, "container", std::string(1000, 'n')};
+  const Tensor tensors[] = {Counting(10'000),
+                            Counting(10),
+                            Tensor::FromVector<std::string>({"a", "", "\xff"}),
+                            Tensor::FromVector<std::string>(std::vector<std::string>(10'000)),
+                            Tensor::FromVector<std::string>({std::string(1 << 20, 'x'), "y"}),
+                            handle};
+  MessagePieces pieces;
+  tensorflow::RunCallableResponse whole;
+  int64_t said = 0;
+  for (int round = 0; round < 2; ++round) {
+    for (const Tensor& tensor : tensors) {
+      pieces.AddTensor(tensorflow::RunCallableResponse::kFetchFieldNumber, tensor);
+      TensorToProto(tensor, whole.add_fetch());
+      said += MessagePieces::OwnBytes(tensor);
+      size_t own = 0;
+      for (const auto& piece : pieces.pieces()) own += sizeof(piece) + piece.bytes.size();
+      EXPECT_LE(static_cast<int64_t>(own), said);
+      EXPECT_LT(said, static_cast<int64_t>(own + 16'384));
+    }
+  }
+  EXPECT_EQ(pieces.size(), whole.ByteSizeLong());
+  EXPECT_TRUE(pieces.Flatten() == whole.SerializeAsString());
+}
+
+TEST(MessagePieces, KeepWhatCountsThem) {
+  auto kept = std::make_shared<int>();
+  const std::weak_ptr<int> watched = kept;
+  {
+    MessagePieces pieces;
+    pieces.KeepWithIt(std::move(kept));
+    const MessagePieces moved = std::move(pieces);
+    EXPECT_FALSE(watched.expired());
+  }
+  EXPECT_TRUE(watched.expired());
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 #include <string>
 
 #include "tensor/buffer.h"
-#include "tensor/shared_allocator.h"
 
 namespace carillon {
 namespace {
@@ -37,10 +36,8 @@ Status CheckRoomOutside(Allocator* allocator, int64_t count, int64_t bytes) {
   constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
   if (count <= 0 || bytes <= 0) return absl::OkStatus();
   if (count > kMax / bytes) return NoRoom(kMax);
-  auto* shared = dynamic_cast<SharedAllocator*>(allocator);
-  if (shared == nullptr) return absl::OkStatus();
-  if (!shared->Charge(count * bytes)) return NoRoom(count * bytes);
-  shared->Discharge(count * bytes);
+  if (!allocator->Charge(count * bytes)) return NoRoom(count * bytes);
+  allocator->Discharge(count * bytes);
   return absl::OkStatus();
 }
 
