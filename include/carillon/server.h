@@ -46,10 +46,11 @@ struct ServerOptions {
   // What clients may take.
   int threads = 0;                  // that a kernel may use; 0: $CARILLON_THREADS, or all cores
   int64_t memory_limit_bytes = -1;  // all tensors together; -1: three quarters of the memory of
-                                    // the machine, 0: no limit
-  // Tensors of one session, 0: no limit of its own. Holds for its clients' sessions on every task
-  // that runs parts of their steps, and here for the sessions of other tasks' clients.
-  int64_t session_memory_limit_bytes = 0;
+                                    // the machine, 0: no limit. Graphs may take half of it besides.
+  // Tensors of one session: so many, and never more than three quarters of all, or less the less
+  // other sessions leave; -1: only the latter, 0: neither. Holds for its clients' sessions on every
+  // task that runs parts of their steps, and here for the sessions of other tasks' clients.
+  int64_t session_memory_limit_bytes = -1;
   int64_t session_node_limit = 500'000;  // nodes of one session's graph; 0: no limit
   std::chrono::milliseconds session_idle_limit{std::chrono::hours(24)};  // 0: never closed
   // A serialized ConfigProto: what it sets holds for every session, whatever the client asks for.

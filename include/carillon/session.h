@@ -52,6 +52,8 @@ struct NodeTiming {
   // As far as they were known before the step. Of a handle: its own, not that of the variable.
   std::vector<PartialShape> input_shapes;
   std::vector<PartialShape> output_shapes;
+  std::vector<std::string> inputs;  // the values that it reads: "w/read", "split:1", "_arg_x_0"
+  std::vector<DType> output_dtypes;
 };
 
 struct RunMetadata {

@@ -93,6 +93,8 @@ class Tensor {
   // when out of range.
   Tensor Slice(int64_t begin, int64_t end) const;
   Tensor Clone() const;
+  // The same from `allocator`; holds nothing when that has no room.
+  Tensor TryClone(Allocator* allocator) const;
 
   // True when no other Tensor refers to the memory, so that it may be overwritten or kept.
   bool IsUnshared() const;

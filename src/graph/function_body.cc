@@ -243,8 +243,7 @@ class BodyBuilder {
                              int64_t index) {
     const OpSpec* spec = graph_.ops().Find(node.op());
     if (spec == nullptr) spec = graph_.functions()->FindSpec(node.op());
-    if (spec == nullptr)
-      return NotFound("op type '", node.op(), "' of node '", node.name(), "' is not known");
+    if (spec == nullptr) return graph_.CheckOp(node.op(), node.name());
     AttrMap attrs;
     int64_t offset = 0;
     for (size_t i = 0; i < spec->outputs.size(); ++i) {

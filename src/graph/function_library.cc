@@ -3,6 +3,7 @@
 #include <google/protobuf/util/message_differencer.h>
 
 #include "base/strings.h"
+#include "base/work_scope.h"
 #include "graph/function_body.h"
 #include "graph/shape_context.h"
 #include "proto/graph.pb.h"
@@ -118,6 +119,7 @@ std::string FunctionLibrary::GradientOf(std::string_view name) const {
 
 StatusOr<std::unique_ptr<FunctionBody>> FunctionLibrary::Instantiate(
     const FunctionRef& function, std::vector<OutputInfo> args) const {
+  const WorkPause pause;  // for protobuf
   const std::shared_ptr<const Function> found = Find(function.name);
   if (found == nullptr)
     return NotFound("the graph's library has no function called '", function.name, "'");
@@ -134,6 +136,7 @@ StatusOr<std::unique_ptr<FunctionBody>> FunctionLibrary::Instantiate(
 std::vector<OutputInfo> FunctionLibrary::ResultsOf(const FunctionRef& function,
                                                    const std::vector<OutputInfo>& args) const {
   if (depth_ >= kMaxInferenceDepth) return {};
+  const WorkPause pause;  // what is begun here is seen by all
   const std::string key = KeyOf(function, args);
   {
     std::lock_guard lock(state_->mutex);

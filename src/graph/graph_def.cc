@@ -12,6 +12,8 @@
 #include "base/edit_distance.h"
 #include "base/strings.h"
 #include "graph/function_library.h"
+#include "graph/node_check.h"
+#include "graph/node_mark.h"
 #include "graph/passes/pass.h"
 #include "proto/graph.pb.h"
 #include "tensor/tensor_proto.h"
@@ -146,17 +148,42 @@ bool IsNextIteration(const std::string& op) {
 }
 bool IsMerge(const std::string& op) { return op == "Merge" || op == "RefMerge"; }
 
+// Unimplemented for a node of a dtype that TensorFlow has and we do not.
+Status CheckDTypes(const tensorflow::NodeDef& node) {
+  constexpr std::pair<int, const char*> kMissing[] = {
+      {8, "complex64"},      {11, "qint8"},   {12, "quint8"},     {13, "qint32"},
+      {15, "qint16"},        {16, "quint16"}, {18, "complex128"}, {24, "float8_e5m2"},
+      {25, "float8_e4m3fn"}, {29, "int4"},    {30, "uint4"}};
+  constexpr int kReference = 100;
+  const auto check = [&](int dtype) -> Status {
+    for (const auto& [number, name] : kMissing) {
+      if (dtype % kReference == number)
+        return Unimplemented("node '", node.name(), "' (", node.op(), ") is of dtype ", name,
+                             ", which is not supported");
+    }
+    return absl::OkStatus();
+  };
+  for (const auto& [name, attr] : node.attr()) {
+    if (name.starts_with('_')) continue;
+    CARILLON_RETURN_IF_ERROR(check(attr.type()));
+    CARILLON_RETURN_IF_ERROR(check(attr.tensor().dtype()));
+    for (const int dtype : attr.list().type()) CARILLON_RETURN_IF_ERROR(check(dtype));
+  }
+  return absl::OkStatus();
+}
+
 // One import: resolves names, finds an order, adds node by node, and takes everything back on
 // failure.
 class Importer {
  public:
   Importer(const tensorflow::GraphDef& graph_def, const std::string& prefix, NodeGraph* graph,
-           Allocator* allocator, bool is_specialized)
+           Allocator* allocator, bool is_specialized, NodesLeftOut* left_out = nullptr)
       : def_(graph_def),
         prefix_(prefix.empty() ? "" : prefix + "/"),
         graph_(graph),
         allocator_(allocator),
-        is_specialized_(is_specialized) {}
+        is_specialized_(is_specialized),
+        left_out_(left_out) {}
 
   Status Run() {
     CARILLON_RETURN_IF_ERROR(AddFunctions());
@@ -164,6 +191,7 @@ class Importer {
     if (!status.ok()) {
       for (auto node = added_.rbegin(); node != added_.rend(); ++node) graph_->Remove(*node);
       if (!functions_.empty()) graph_->functions()->Remove(functions_);
+      for (const std::string& name : newly_left_out_) left_out_->erase(name);
     }
     return status;
   }
@@ -203,7 +231,8 @@ class Importer {
             ++waiting[i];
             consumers[found->second].push_back(i);
           }
-        } else if (graph_->Find(prefix_ + input.node) == nullptr) {
+        } else if (graph_->Find(prefix_ + input.node) == nullptr &&
+                   WhyLeftOut(input.node) == nullptr) {
           return InvalidArgument("node '", Def(i).name(), "' (", Def(i).op(), ") has the input '",
                                  text, "', but there is no node of that name");
         }
@@ -229,6 +258,7 @@ class Importer {
                              Def(static_cast<size_t>(stuck - waiting.begin())).name(), "'");
     }
     for (const BackEdge& edge : back_edges_) {
+      if (const Status* why = WhyLeftOut(edge.from.node)) return *why;
       Node* from = graph_->Find(prefix_ + edge.from.node);
       CARILLON_RETURN_IF_ERROR(graph_->SetInput(edge.merge, edge.input, {from, edge.from.index}));
     }
@@ -238,9 +268,15 @@ class Importer {
 
   Status AddOne(size_t i) {
     const tensorflow::NodeDef& def = Def(i);
-    if (!is_specialized_ && (def.op() == "_Arg" || def.op() == "_Retval" || def.op() == "_Targets"))
+    // Those that passes put in trust that the passes have checked what they are given.
+    if (!is_specialized_ && def.op().starts_with('_') && graph_->ops().Find(def.op()) != nullptr)
       return InvalidArgument("node '", def.name(), "' has the op '", def.op(),
                              "', which only passes may use");
+    if (WhyLeftOut(def.name()) != nullptr) {
+      return InvalidArgument("node '", def.name(), "' (", def.op(),
+                             "): a node of that name is already in the graph");
+    }
+    if (left_out_ != nullptr && LeaveOut(i)) return absl::OkStatus();
     NodeInit init{.name = prefix_ + def.name(), .op = def.op(), .device = def.device()};
     std::vector<std::pair<int, ParsedInput>> open;
     for (const ParsedInput& input : inputs_[i]) {
@@ -280,6 +316,33 @@ class Importer {
     return absl::OkStatus();
   }
 
+  // Null: it is not left out.
+  const Status* WhyLeftOut(const std::string& name) const {
+    if (left_out_ == nullptr) return nullptr;
+    const auto found = left_out_->find(prefix_ + name);
+    return found == left_out_->end() ? nullptr : &found->second;
+  }
+
+  // Whether the node cannot be made because its op or dtype, or that of a node before it, is not
+  // known.
+  bool LeaveOut(size_t i) {
+    const tensorflow::NodeDef& def = Def(i);
+    const std::string name = prefix_ + def.name();
+    Status why = graph_->CheckOp(def.op(), name);
+    if (why.ok()) why = CheckDTypes(def);
+    if (!why.ok()) why = Status(why.code(), StrCat(why.message(), NodeMark(name)));
+    for (const ParsedInput& input : inputs_[i]) {
+      if (!why.ok()) break;
+      if (const Status* before = WhyLeftOut(input.node)) why = *before;
+    }
+    if (why.ok() || graph_->Find(name) != nullptr || !CheckNodeName(name).ok() ||
+        !CheckNodeName(def.op()).ok())
+      return false;  // it is made, or is an error anyway
+    left_out_->emplace(name, std::move(why));
+    newly_left_out_.push_back(name);
+    return true;
+  }
+
   const tensorflow::NodeDef& Def(size_t i) const { return def_.node(static_cast<int>(i)); }
 
   const tensorflow::GraphDef& def_;
@@ -287,6 +350,8 @@ class Importer {
   NodeGraph* const graph_;
   Allocator* const allocator_;
   const bool is_specialized_;
+  NodesLeftOut* const left_out_;  // null: nothing is
+  std::vector<std::string> newly_left_out_;
   std::unordered_map<std::string, size_t> index_;
   std::vector<std::vector<ParsedInput>> inputs_;
   std::vector<BackEdge> back_edges_;
@@ -352,6 +417,11 @@ void AttrToProto(const AttrValue& value, tensorflow::AttrValue* proto) {
 Status ImportGraphDef(const tensorflow::GraphDef& graph_def, const std::string& prefix,
                       NodeGraph* graph, Allocator* allocator) {
   return Importer(graph_def, prefix, graph, allocator, /*is_specialized=*/false).Run();
+}
+
+Status ImportKnownNodes(const tensorflow::GraphDef& graph_def, NodeGraph* graph,
+                        NodesLeftOut* left_out, Allocator* allocator) {
+  return Importer(graph_def, "", graph, allocator, /*is_specialized=*/false, left_out).Run();
 }
 
 Status ImportSpecializedGraphDef(const tensorflow::GraphDef& graph_def, NodeGraph* graph,

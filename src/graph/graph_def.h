@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <unordered_map>
 
 #include "graph/node_graph.h"
 #include "tensor/allocator.h"
@@ -19,6 +20,13 @@ namespace carillon {
 // been added. The constants' memory is `allocator`'s: ResourceExhausted when it has no room.
 Status ImportGraphDef(const tensorflow::GraphDef& graph_def, const std::string& prefix,
                       NodeGraph* graph, Allocator* allocator = HostAllocator());
+// Names of nodes that are not in a graph because somebody's op is not known, and the error of that.
+using NodesLeftOut = std::unordered_map<std::string, Status>;
+// The same, but nodes of unknown ops are left out, with those that need them, unless a loop comes
+// back through them: whoever wants one is to be given its error. `left_out` holds those of earlier
+// imports into the graph; on failure nothing has been added there either.
+Status ImportKnownNodes(const tensorflow::GraphDef& graph_def, NodeGraph* graph,
+                        NodesLeftOut* left_out, Allocator* allocator);
 // A graph that passes have specialised (graph/passes/pass.h), with the ops that only they may use.
 // For what comes from ourselves.
 Status ImportSpecializedGraphDef(const tensorflow::GraphDef& graph_def, NodeGraph* graph,

@@ -166,6 +166,58 @@ TEST(GraphDef, NodesMayComeInAnyOrder) {
   EXPECT_EQ(graph.Find("second")->input(0).node, graph.Find("first"));
 }
 
+TEST(GraphDef, NodesOfUnknownOpsMayBeLeftOutWithWhatNeedsThem) {
+  tensorflow::GraphDef def;
+  AddNode(&def, "good", "NoOp", {})->mutable_attr()->clear();
+  AddNode(&def, "strange", "NoSuchOp", {});
+  AddNode(&def, "user", "Identity", {"strange:1"});
+  AddNode(&def, "waits", "NoOp", {"^user", "^good"})->mutable_attr()->clear();
+  NodeGraph graph;
+  NodesLeftOut left_out;
+  ASSERT_TRUE(ImportKnownNodes(def, &graph, &left_out, HostAllocator()).ok());
+  EXPECT_NE(graph.Find("good"), nullptr);
+  EXPECT_EQ(left_out.size(), 3u);
+  for (const char* name : {"strange", "user", "waits"}) {
+    EXPECT_EQ(graph.Find(name), nullptr) << name;
+    const std::string why(left_out.at(name).message());
+    EXPECT_EQ(left_out.at(name).code(), absl::StatusCode::kNotFound);
+    EXPECT_NE(why.find("'NoSuchOp' of node 'strange'"), std::string::npos) << why;
+    EXPECT_NE(why.find("{{node strange}}"), std::string::npos) << why;
+  }
+  // They are there for what comes later, and their names are taken.
+  tensorflow::GraphDef more;
+  AddNode(&more, "later", "Identity", {"user"});
+  AddNode(&more, "strange", "NoOp", {});
+  EXPECT_EQ(ImportKnownNodes(more, &graph, &left_out, HostAllocator()).code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(left_out.size(), 3u);
+  more.mutable_node(1)->set_name("a strange name");
+  EXPECT_FALSE(ImportKnownNodes(more, &graph, &left_out, HostAllocator()).ok());
+  more.mutable_node(1)->set_name("b");
+  more.mutable_node(1)->set_op("a strange op");
+  EXPECT_FALSE(ImportKnownNodes(more, &graph, &left_out, HostAllocator()).ok());
+  EXPECT_EQ(left_out.size(), 3u);
+  more.mutable_node()->RemoveLast();
+  EXPECT_TRUE(ImportKnownNodes(more, &graph, &left_out, HostAllocator()).ok());
+  EXPECT_EQ(left_out.count("later"), 1u);
+}
+
+TEST(GraphDef, NodesOfMissingDTypesMayBeLeftOut) {
+  tensorflow::GraphDef def;
+  AddNode(&def, "good", "NoOp", {})->mutable_attr()->clear();
+  auto* placeholder = AddNode(&def, "complex", "Placeholder", {});
+  placeholder->mutable_attr()->clear();
+  (*placeholder->mutable_attr())["dtype"].set_type(static_cast<tensorflow::DataType>(8));
+  AddNode(&def, "user", "Identity", {"complex"});
+  NodeGraph graph;
+  NodesLeftOut left_out;
+  ASSERT_TRUE(ImportKnownNodes(def, &graph, &left_out, HostAllocator()).ok());
+  EXPECT_NE(graph.Find("good"), nullptr);
+  ASSERT_EQ(left_out.size(), 2u);
+  EXPECT_EQ(left_out.at("user").code(), absl::StatusCode::kUnimplemented);
+  EXPECT_NE(left_out.at("user").message().find("complex64"), std::string::npos);
+}
+
 TEST(GraphDef, BadGraphsAreErrorsThatNameTheNodeAndAddNothing) {
   const auto import = [](const tensorflow::GraphDef& def) {
     NodeGraph graph;

@@ -175,7 +175,7 @@ std::vector<DType> ArgDTypes(const ArgSpec& arg, const AttrMap& attrs) {
   if (arg.number_attr.empty()) return {dtype};
   // A number attribute may claim anything: more inputs than a graph can have is the same error as
   // the true number plus one.
-  const int64_t count = std::clamp<int64_t>(attr(arg.number_attr, int64_t{}), 0, 1 << 20);
+  const int64_t count = std::clamp<int64_t>(attr(arg.number_attr, int64_t{}), 0, kMostListed);
   return std::vector<DType>(static_cast<size_t>(count), dtype);
 }
 

@@ -19,6 +19,9 @@ Status CheckNodeName(std::string_view name);
 // Checks what is given, fills in defaults, gives empty lists the kind that the spec says.
 Status CompleteAttrs(const OpSpec& spec, AttrMap* attrs);
 
+// No node has more inputs or outputs of one argument.
+inline constexpr int64_t kMostListed = 1 << 20;
+
 // The dtypes of one argument, once the attributes are complete: one, or those of the list.
 std::vector<DType> ArgDTypes(const ArgSpec& arg, const AttrMap& attrs);
 

@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "absl/strings/str_join.h"
+#include "base/edit_distance.h"
 #include "base/strings.h"
 #include "base/throw.h"
 #include "graph/frames.h"
@@ -44,13 +45,38 @@ std::pair<int, int> Node::InputRange(std::string_view argument) const {
 
 std::string Node::Describe() const { return StrCat("'", name_, "' (", op(), ")"); }
 
-StatusOr<Node*> NodeGraph::Add(NodeInit init) {
-  const OpSpec* spec = ops_.Find(init.op);
-  if (spec == nullptr && functions_ != nullptr) spec = functions_->FindSpec(init.op);
-  if (spec == nullptr) {
-    return NotFound("op type '", init.op, "' of node '", init.name,
-                    "' is not known; the nearest known one is '", ops_.NearestName(init.op), "'");
+namespace {
+
+// They find the function in the client's process.
+bool RunsPython(std::string_view op) {
+  return op == "PyFunc" || op == "PyFuncStateless" || op == "EagerPyFunc" ||
+         op == "GeneratorDataset";
+}
+
+}  // namespace
+
+const OpSpec* NodeGraph::FindSpec(const std::string& op) const {
+  const OpSpec* spec = ops_.Find(op);
+  return spec == nullptr && functions_ != nullptr ? functions_->FindSpec(op) : spec;
+}
+
+Status NodeGraph::CheckOp(const std::string& op, const std::string& node) const {
+  if (FindSpec(op) != nullptr) return absl::OkStatus();
+  if (RunsPython(op)) {
+    return NotFound("node '", node, "' (", op,
+                    ") calls a function of Python, which cannot run on a server: feed the values "
+                    "that it makes, or make them with other ops");
   }
+  // One that is far off would only mislead.
+  const std::string nearest = ops_.NearestName(op);
+  const bool is_near = EditDistance(nearest, op.substr(0, 64)) <= op.size() / 4;
+  return NotFound("op type '", op, "' of node '", node, "' is not known",
+                  is_near ? StrCat("; the nearest known one is '", nearest, "'") : "");
+}
+
+StatusOr<Node*> NodeGraph::Add(NodeInit init) {
+  CARILLON_RETURN_IF_ERROR(CheckOp(init.op, init.name));
+  const OpSpec* const spec = FindSpec(init.op);
   const auto fail = [&](const Status& status) {
     return Annotate(status, StrCat("node '", init.name, "' (", init.op, "): "));
   };
@@ -91,9 +117,15 @@ StatusOr<Node*> NodeGraph::Add(NodeInit init) {
   if (Status status = CheckInputs(*node, MayHaveOpenInputs(*spec)); !status.ok())
     return annotate(status);
   for (const ArgSpec& arg : spec->outputs) {
-    for (const DType dtype : ArgDTypes(arg, node->attrs_)) {
-      node->outputs_.push_back({.dtype = dtype, .is_ref = arg.is_ref});
+    if (!arg.number_attr.empty() && node->attr<int64_t>(arg.number_attr) > kMostListed) {
+      return annotate(InvalidArgument("attribute '", arg.number_attr, "' is ",
+                                      node->attr<int64_t>(arg.number_attr),
+                                      ", but a node has at most ", kMostListed, " outputs"));
     }
+    const std::vector<DType> dtypes = ArgDTypes(arg, node->attrs_);
+    node->outputs_.reserve(node->outputs_.size() + dtypes.size());
+    for (const DType dtype : dtypes)
+      node->outputs_.push_back({.dtype = dtype, .is_ref = arg.is_ref});
   }
   if (Status status = InferShapes(node.get()); !status.ok()) return status;
   node->id_ = num_nodes();

@@ -128,6 +128,8 @@ class NodeGraph {
   // names node and op. Nothing is added on failure. A null Endpoint is allowed only as an input of
   // Merge or RefMerge, to be filled in by SetInput when the loop closes.
   StatusOr<Node*> Add(NodeInit init);
+  // NotFound, with the nearest name, when there is no such op, and no function of that name.
+  Status CheckOp(const std::string& op, const std::string& node) const;
 
   // Nodes in the order of their ids; null where one was removed.
   const std::vector<std::unique_ptr<Node>>& nodes() const { return nodes_; }
@@ -173,6 +175,8 @@ class NodeGraph {
   void set_owner(Graph* owner) { owner_ = owner; }
 
  private:
+  const OpSpec* FindSpec(const std::string& op) const;  // null when there is none
+
   const OpTable& ops_;
   std::vector<std::unique_ptr<Node>> nodes_;
   std::unordered_map<std::string, Node*> by_name_;

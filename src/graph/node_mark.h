@@ -17,8 +17,9 @@ inline const std::string& UserNameOf(const Node& node) {
   return name == nullptr ? node.name() : *name;
 }
 
-inline std::string NodeMark(const Node& node) {
-  return "\n\t [[{{node " + UserNameOf(node) + "}}]]";
+inline std::string NodeMark(const std::string& user_name) {
+  return "\n\t [[{{node " + user_name + "}}]]";
 }
+inline std::string NodeMark(const Node& node) { return NodeMark(UserNameOf(node)); }
 
 }  // namespace carillon

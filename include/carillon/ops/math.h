@@ -209,6 +209,10 @@ Output SparseSegmentSqrtN(const Input& data, const Input& indices, const Input& 
 // How often each of 0 … size-1 occurs in `arr`, or, unless `weights` is empty, the sum of the
 // weights where it does.
 Output Bincount(const Input& arr, const Input& size, const Input& weights);
+// The same of int32 or int64; each row of a matrix is counted for itself. With binary_output: 1 for
+// what occurs, whatever it weighs.
+Output DenseBincount(const Input& input, const Input& size, const Input& weights,
+                     bool binary_output = false);
 // How many values fall into each of nbins equal parts of value_range; those outside count for the
 // first and last part.
 Output HistogramFixedWidth(const Input& values, const Input& value_range, const Input& nbins,

@@ -284,6 +284,14 @@ Output SparseSegmentSqrtNGrad(const Input& grad, const Input& indices, const Inp
 Output Bincount(const Input& arr, const Input& size, const Input& weights) {
   return OpBuilder("Bincount").Arg(arr).Arg(size).Arg(weights);
 }
+Output DenseBincount(const Input& input, const Input& size, const Input& weights,
+                     bool binary_output) {
+  return OpBuilder("DenseBincount")
+      .Arg(input)
+      .Arg(size)
+      .Arg(weights)
+      .Attr("binary_output", binary_output);
+}
 Output HistogramFixedWidth(const Input& values, const Input& value_range, const Input& nbins,
                            DType dtype) {
   return OpBuilder("HistogramFixedWidth")

@@ -40,6 +40,7 @@ void AddMathGradients(GradTable& grads) {
                  "InTopK",
                  "InTopKV2",
                  "Bincount",
+                 "DenseBincount",
                  "Bucketize",
                  "HistogramFixedWidth"});
 }

@@ -201,6 +201,23 @@ void AddMathOps(OpTable& ops) {
       "int32) -> (output: T)",
       "T: {floating}; Tidx: {index} = int32; Tsegmentids: {index} = int32", ShapeSparseSegmentGrad);
   ops.Add(
+      "SparseSegmentSumGradV2(grad: T, indices: Tidx, segment_ids: Tsegmentids, dense_output_dim0: "
+      "int32) -> (output: T, sorted_unique_indices: Tidx)",
+      "T: {floating}; Tidx: {index} = int32; Tsegmentids: {index} = int32",
+      ShapeSparseSegmentGradV2);
+  ops.Add(
+      "SparseSegmentMeanGradV2(grad: T, indices: Tidx, segment_ids: Tsegmentids, "
+      "dense_output_dim0: "
+      "int32) -> (output: T, sorted_unique_indices: Tidx)",
+      "T: {floating}; Tidx: {index} = int32; Tsegmentids: {index} = int32",
+      ShapeSparseSegmentGradV2);
+  ops.Add(
+      "SparseSegmentSqrtNGradV2(grad: T, indices: Tidx, segment_ids: Tsegmentids, "
+      "dense_output_dim0: "
+      "int32) -> (output: T, sorted_unique_indices: Tidx)",
+      "T: {floating}; Tidx: {index} = int32; Tsegmentids: {index} = int32",
+      ShapeSparseSegmentGradV2);
+  ops.Add(
       "SparseSegmentSumWithNumSegments(data: T, indices: Tidx, segment_ids: Tsegmentids, "
       "num_segments: Tnumsegments) -> (output: T)",
       "T: {number}; Tidx: {index} = int32; Tnumsegments: {index} = int32; Tsegmentids: {index} = "
@@ -220,6 +237,9 @@ void AddMathOps(OpTable& ops) {
       ShapeSparseSegment);
   ops.Add("Bincount(arr: int32, size: int32, weights: T) -> (bins: T)",
           "T: {float, double, int32, int64}", ShapeBincount);
+  ops.Add("DenseBincount(input: Tidx, size: Tidx, weights: T) -> (output: T)",
+          "Tidx: {index}; T: {float, double, int32, int64}; binary_output: bool = false",
+          ShapeDenseBincount);
   ops.Add("SqrtGrad(y: T, dy: T) -> (z: T)", "T: {floating}", ShapeMergeInputs);
   ops.Add("RsqrtGrad(y: T, dy: T) -> (z: T)", "T: {floating}", ShapeMergeInputs);
   ops.Add("TanhGrad(y: T, dy: T) -> (z: T)", "T: {floating}", ShapeMergeInputs);

@@ -259,9 +259,33 @@ Status ShapeSparseSegmentGrad(ShapeContext& c) {
   return absl::OkStatus();
 }
 
+// How many indices are different is not known.
+Status ShapeSparseSegmentGradV2(ShapeContext& c) {
+  CARILLON_ASSIGN_OR_RETURN(const PartialShape grad, c.WithRankAtLeast(0, 1));
+  CARILLON_ASSIGN_OR_RETURN(const PartialShape indices, c.WithRank(1, 1));
+  CARILLON_ASSIGN_OR_RETURN(const PartialShape ids, c.WithRank(2, 1));
+  CARILLON_RETURN_IF_ERROR(MergeShapes(indices, ids).status());
+  CARILLON_RETURN_IF_ERROR(c.WithRank(3, 0).status());
+  c.set_output(0, WithFirstDim(grad, -1));
+  c.set_output(1, PartialShape({-1}));
+  return absl::OkStatus();
+}
+
 Status ShapeBincount(ShapeContext& c) {
   CARILLON_ASSIGN_OR_RETURN(const int64_t size, ScalarSize(c, 1, "size"));
   c.set_output(0, PartialShape({size}));
+  return absl::OkStatus();
+}
+
+// Each row of a matrix is counted for itself.
+Status ShapeDenseBincount(ShapeContext& c) {
+  CARILLON_ASSIGN_OR_RETURN(const int64_t size, ScalarSize(c, 1, "size"));
+  const PartialShape input = c.input(0);
+  c.set_output(0, PartialShape());
+  if (!input.has_rank()) return absl::OkStatus();
+  if (input.rank() > 2)
+    return InvalidArgument("input must have at most 2 dimensions, not shape ", input.ToString());
+  c.set_output(0, input.rank() == 2 ? PartialShape({input.dim(0), size}) : PartialShape({size}));
   return absl::OkStatus();
 }
 

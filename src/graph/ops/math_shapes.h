@@ -19,7 +19,9 @@ Status ShapeSegment(ShapeContext& c);
 Status ShapeUnsortedSegment(ShapeContext& c);
 Status ShapeSparseSegment(ShapeContext& c);  // with or without the number of segments
 Status ShapeSparseSegmentGrad(ShapeContext& c);
+Status ShapeSparseSegmentGradV2(ShapeContext& c);
 Status ShapeBincount(ShapeContext& c);
+Status ShapeDenseBincount(ShapeContext& c);
 Status ShapeCross(ShapeContext& c);
 Status ShapeHistogram(ShapeContext& c);
 

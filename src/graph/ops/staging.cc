@@ -110,6 +110,34 @@ void AddStagingOps(OpTable& ops) {
           "capacity: int >= 0 = 0; memory_limit: int >= 0 = 0; dtypes: list(type); container: "
           "string = ''; shared_name: string = ''",
           {stateful}, ShapeUnknown);
+  ops.Add("OrderedMapStage(key: int64, indices: int32, values: list(fake_dtypes)) -> ()",
+          "capacity: int >= 0 = 0; memory_limit: int >= 0 = 0; dtypes: list(type); fake_dtypes: "
+          "list(type) >= 1; container: string = ''; shared_name: string = ''",
+          {stateful}, ShapeUnknown);
+  ops.Add("OrderedMapUnstage(key: int64, indices: int32) -> (values: list(dtypes))",
+          "capacity: int >= 0 = 0; memory_limit: int >= 0 = 0; dtypes: list(type) >= 1; container: "
+          "string = ''; shared_name: string = ''",
+          {stateful}, ShapeUnknown);
+  ops.Add("OrderedMapUnstageNoKey(indices: int32) -> (key: int64, values: list(dtypes))",
+          "capacity: int >= 0 = 0; memory_limit: int >= 0 = 0; dtypes: list(type) >= 1; container: "
+          "string = ''; shared_name: string = ''",
+          {stateful}, ShapeUnknown);
+  ops.Add("OrderedMapPeek(key: int64, indices: int32) -> (values: list(dtypes))",
+          "capacity: int >= 0 = 0; memory_limit: int >= 0 = 0; dtypes: list(type) >= 1; container: "
+          "string = ''; shared_name: string = ''",
+          {stateful}, ShapeUnknown);
+  ops.Add("OrderedMapSize() -> (size: int32)",
+          "capacity: int >= 0 = 0; memory_limit: int >= 0 = 0; dtypes: list(type); container: "
+          "string = ''; shared_name: string = ''",
+          {stateful}, ShapeScalar);
+  ops.Add("OrderedMapIncompleteSize() -> (size: int32)",
+          "capacity: int >= 0 = 0; memory_limit: int >= 0 = 0; dtypes: list(type); container: "
+          "string = ''; shared_name: string = ''",
+          {stateful}, ShapeScalar);
+  ops.Add("OrderedMapClear() -> ()",
+          "capacity: int >= 0 = 0; memory_limit: int >= 0 = 0; dtypes: list(type); container: "
+          "string = ''; shared_name: string = ''",
+          {stateful}, ShapeUnknown);
   ops.Add("GetSessionHandle(value: T) -> (handle: string)", "T: type", {stateful}, ShapeScalar);
   ops.Add("GetSessionHandleV2(value: T) -> (handle: resource)", "T: type", {stateful}, ShapeScalar);
   ops.Add("GetSessionTensor(handle: string) -> (value: dtype)", "dtype: type", {stateful},

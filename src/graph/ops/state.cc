@@ -231,6 +231,7 @@ void AddStateOps(OpTable& ops) {
           AssignVariableShape);
   ops.Add("VarIsInitializedOp(resource: resource) -> (is_initialized: bool)", "", {stateful},
           ShapeScalar);
+  ops.Add("DisableCopyOnRead(resource: resource) -> ()", "", {stateful}, ShapeNothing);
   ops.Add("VariableShape(input: resource) -> (output: out_type)", "out_type: {index} = int32",
           {stateful}, VariableShapeShape);
   ops.Add("DestroyResourceOp(resource: resource) -> ()", "ignore_lookup_error: bool = true",

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <optional>
+#include <unordered_set>
 
 #include "base/strings.h"
 #include "graph/frames.h"
@@ -64,19 +65,66 @@ bool TooLarge(const Node& node, int64_t max_bytes) {
   return false;
 }
 
+// A reference variable is read, directly or as TensorFlow's Python does it, by an Identity.
+bool ReadsReference(const Node& node) {
+  const bool is_identity = node.op() == "Identity" && node.input(0).node != nullptr;
+  return (is_identity ? *node.input(0).node : node).op() == "_ReadRef";
+}
+
+// Does more than to compute, or may say that something is wrong: it is run also when nobody needs
+// its value. Variables have no effect by being read; what passes put in has none of its own.
+bool HasEffect(const Node& node) {
+  const std::string& op = node.op();
+  if (op.starts_with('_') || op == "VarHandleOp" || op == "ReadVariableOp" || op == "VariableV2" ||
+      op == "Variable")
+    return false;
+  if (node.spec().is_stateful) return true;
+  for (int i = 0; i < node.num_inputs(); ++i) {
+    if (node.input_wants_ref(i)) return true;
+  }
+  return false;
+}
+
+// Which nodes have an effect, or need the value or end of one that has.
+class Effects {
+ public:
+  // Inputs first.
+  void Note(const Node& node) {
+    const bool has_effect =
+        HasEffect(node) ||
+        std::ranges::any_of(node.inputs(),
+                            [&](const Endpoint& input) { return Has(input.node); }) ||
+        std::ranges::any_of(node.control_inputs(), [&](const Node* before) { return Has(before); });
+    if (has_effect) nodes_.insert(&node);
+  }
+  void NoteConstantFor(const Node* node, const Node* constant) {
+    if (Has(node)) nodes_.insert(constant);
+  }
+  bool Has(const Node* node) const { return nodes_.contains(node); }
+
+ private:
+  std::unordered_set<const Node*> nodes_;
+};
+
 // What a constant in the place of `node` must wait for: whatever the node waited for, itself or
-// through its constant inputs. Inside of control flow the constant also belongs to the branch and
-// iteration of the node's inputs.
-std::vector<Node*> ControlInputsForConstant(const Node& node, bool has_control_flow) {
+// through its constant inputs; inputs with effects, since those are wanted though the value is not;
+// and the reading of a reference variable, which is an error while it has no value (not so with
+// resource variables: as in TensorFlow). Inside of control flow the constant also belongs to the
+// branch and iteration of the node's inputs.
+std::vector<Node*> ControlInputsForConstant(const Node& node, const Effects& effects,
+                                            bool has_control_flow) {
   std::vector<Node*> before = node.control_inputs();
   for (const Endpoint& input : node.inputs()) {
     if (input.node->op() == "Const") {
       before.insert(before.end(), input.node->control_inputs().begin(),
                     input.node->control_inputs().end());
-    } else if (has_control_flow) {
+    } else if (has_control_flow || effects.Has(input.node) ||
+               (ReadsReference(*input.node) && input.node->device() == node.device())) {
       before.push_back(input.node);
     }
   }
+  std::ranges::sort(before, {}, &Node::id);
+  before.erase(std::ranges::unique(before).begin(), before.end());
   return before;
 }
 
@@ -88,18 +136,18 @@ bool ReadsSwitch(const Node& node) {
   });
 }
 
-Status ReplaceByConstant(NodeGraph* graph, Rewiring* rewiring, Node* node, int i, Tensor value,
-                         bool has_control_flow) {
+Status ReplaceByConstant(NodeGraph* graph, Rewiring* rewiring, Effects* effects, Node* node, int i,
+                         Tensor value, const std::vector<Node*>& before) {
   AttrMap attrs;
   attrs.emplace("dtype", AttrValue(value.dtype()));
   attrs.emplace("value", AttrValue(std::move(value)));
   CARILLON_ASSIGN_OR_RETURN(
-      Node * constant,
-      graph->Add({.name = graph->UniqueName(StrCat(node->name(), "/_folded_", i)),
-                  .op = "Const",
-                  .control_inputs = ControlInputsForConstant(*node, has_control_flow),
-                  .attrs = std::move(attrs),
-                  .device = node->device()}));
+      Node * constant, graph->Add({.name = graph->UniqueName(StrCat(node->name(), "/_folded_", i)),
+                                   .op = "Const",
+                                   .control_inputs = before,
+                                   .attrs = std::move(attrs),
+                                   .device = node->device()}));
+  effects->NoteConstantFor(node, constant);
   rewiring->Redirect({node, i}, {constant, 0});
   return absl::OkStatus();
 }
@@ -111,8 +159,10 @@ Status FoldConstants(NodeGraph* graph, Evaluate evaluate, int64_t max_bytes) {
   const bool has_control_flow =
       std::ranges::any_of(order, [](const Node* node) { return IsControlFlow(*node); });
   Rewiring rewiring(graph);
+  Effects effects;
   for (Node* node : order) {
     rewiring.Update(node);
+    effects.Note(*node);
     if (!IsFoldable(*node) || (has_control_flow && ReadsSwitch(*node))) continue;
     // Inputs may have become constants. What does not fit them may be in a branch that is not
     // taken.
@@ -136,11 +186,13 @@ Status FoldConstants(NodeGraph* graph, Evaluate evaluate, int64_t max_bytes) {
         if ((*results)[i].has_value()) values[i] = std::move((*results)[i]);
       }
     }
+    if (std::ranges::none_of(values, &std::optional<Tensor>::has_value)) continue;
+    const std::vector<Node*> before = ControlInputsForConstant(*node, effects, has_control_flow);
     for (int i = 0; i < node->num_outputs(); ++i) {
       std::optional<Tensor>& value = values[static_cast<size_t>(i)];
       if (value.has_value())
         CARILLON_RETURN_IF_ERROR(
-            ReplaceByConstant(graph, &rewiring, node, i, *std::move(value), has_control_flow));
+            ReplaceByConstant(graph, &rewiring, &effects, node, i, *std::move(value), before));
     }
   }
   rewiring.Finish();

@@ -95,7 +95,7 @@ class FunctionExpansion {
   NodeGraph& graph_;
   Rewiring rewiring_;
   bool has_control_flow_ = false;
-  int64_t copied_ = 0;
+  const int64_t first_added_;  // node
   std::vector<Scope> scopes_;
   std::unordered_map<int, int> scope_of_;  // by node id
   std::map<std::string, std::unique_ptr<FunctionBody>> bodies_;

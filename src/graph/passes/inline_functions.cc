@@ -11,7 +11,7 @@ namespace carillon {
 namespace {
 
 // A graph may be small and yet stand for more nodes than any memory holds.
-constexpr int64_t kMaxCopiedNodes = 1 << 18;
+constexpr int64_t kMaxAddedNodes = 1 << 19;
 constexpr int kMaxDepth = 100;
 
 StatusOr<std::string> InheritedDevice(const std::string& own, const std::string& outer) {
@@ -51,15 +51,14 @@ void RenameReferences(const std::string& prefix, const FunctionBody& body, NodeI
 
 }  // namespace
 
-FunctionExpansion::FunctionExpansion(NodeGraph* graph) : graph_(*graph), rewiring_(graph) {
+FunctionExpansion::FunctionExpansion(NodeGraph* graph)
+    : graph_(*graph), rewiring_(graph), first_added_(graph->num_nodes()) {
   for (const auto& node : graph_.nodes())
     has_control_flow_ |= node != nullptr && IsControlFlow(*node);
 }
 
 Status FunctionExpansion::Run() {
   // What is added comes later in the list, so that it is expanded in its turn.
-  const int before = graph_.num_nodes();
-  bool expanded = false;
   for (int id = 0; id < graph_.num_nodes(); ++id) {
     Node* node = graph_.nodes()[static_cast<size_t>(id)].get();
     if (node == nullptr) continue;
@@ -67,9 +66,8 @@ Status FunctionExpansion::Run() {
       return Status(status.code(),
                     StrCat("node ", node->Describe(), ": ", status.message(), NodeMark(*node)));
     }
-    expanded |= graph_.num_nodes() > before;
   }
-  if (!expanded) return absl::OkStatus();
+  if (graph_.num_nodes() == first_added_) return absl::OkStatus();
   rewiring_.Finish();
   RemoveUnused(&graph_);
   return absl::OkStatus();
@@ -127,9 +125,9 @@ Status FunctionExpansion::OpenScope(const Node& call, const FunctionRef& functio
   if (depth > kMaxDepth)
     return InvalidArgument("function '", function.name, "' is called more than ", kMaxDepth,
                            " calls deep");
-  copied_ += body.graph.nodes().num_nodes();
-  if (copied_ > kMaxCopiedNodes)
-    return ResourceExhausted("the calls of functions stand for more than ", kMaxCopiedNodes,
+  const int64_t added = graph_.num_nodes() - first_added_ + body.graph.nodes().num_nodes();
+  if (added > kMaxAddedNodes)
+    return ResourceExhausted("the calls of functions stand for more than ", kMaxAddedNodes,
                              " nodes; the limit is passed in function '", function.name, "'");
   scopes_.push_back({.function = key, .outer = outer, .depth = depth});
   return absl::OkStatus();

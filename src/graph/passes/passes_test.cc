@@ -94,6 +94,36 @@ TEST(FoldConstants, KeepsWhatItsConstantsWaitFor) {
   EXPECT_EQ(Ops(*work), (std::vector<std::string>{"Const", "NoOp", "_Retval"}));
 }
 
+TEST(FoldConstants, KeepsTheReadingOfAReference) {
+  Graph g;
+  const Output v = OpBuilder(g, "VariableV2").Attr("shape", Shape{2, 3}).Attr("dtype", kFloat);
+  const Output rank = OpBuilder("Rank").Arg(OpBuilder("Identity").Arg(v).Build());
+  auto work = *PruneToSignature(g.nodes(), {.fetches = {At(rank)}});
+  ASSERT_TRUE(ReadReferences(work.get()).ok());
+  ASSERT_TRUE(InferAllShapes(work.get()).ok());
+  ASSERT_TRUE(FoldConstants(work.get(), Twice).ok());
+  EXPECT_EQ(Ops(*work),
+            (std::vector<std::string>{"Const", "Identity", "VariableV2", "_ReadRef", "_Retval"}));
+}
+
+TEST(FoldConstants, KeepsEffectsAboveAShape) {
+  Graph g;
+  const Output v = OpBuilder(g, "VariableV2").Attr("shape", Shape{2}).Attr("dtype", kFloat);
+  const Output x = Placeholder(g, {2}, "x");
+  const Output assigned = OpBuilder("AssignAdd").Arg(v).Arg(x);
+  const Output shape = OpBuilder("Shape")
+                           .Arg(OpBuilder("Neg").Arg(x).After(assigned.op()).Build())
+                           .Attr("out_type", kInt32);
+  const Output filled = OpBuilder("Fill").Arg(shape).Arg(
+      OpBuilder(g, "Const").Attr("value", Tensor::Scalar(3.0f)).Attr("dtype", kFloat).Build());
+  const Output size = OpBuilder("Size").Arg(filled).Attr("out_type", kInt32);
+  auto work =
+      *PruneToSignature(g.nodes(), {.feeds = {At(x)}, .feed_shapes = {{2}}, .fetches = {At(size)}});
+  ASSERT_TRUE(InferAllShapes(work.get()).ok());
+  ASSERT_TRUE(FoldConstants(work.get(), Twice, /*max_bytes=*/0).ok());
+  EXPECT_EQ(std::ranges::count(Ops(*work), "AssignAdd"), 1);
+}
+
 TEST(FoldConstants, LeavesWhatWouldBeLarge) {
   Graph g;
   const Output c =

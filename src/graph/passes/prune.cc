@@ -1,4 +1,7 @@
 #include <algorithm>
+#include <set>
+#include <span>
+#include <utility>
 
 #include "base/strings.h"
 #include "graph/passes/pass.h"
@@ -14,8 +17,14 @@ bool IsPlaceholder(const Node& node) {
 // placeholder met, if any.
 class Marker {
  public:
-  Marker(const NodeGraph& graph, std::vector<Endpoint> feeds)
-      : feeds_(std::move(feeds)), keep_(graph.nodes().size(), false) {}
+  Marker(const NodeGraph& graph, std::span<const Endpoint> feeds)
+      : keep_(graph.nodes().size(), false) {
+    for (const Endpoint& feed : feeds) feeds_.emplace(feed.node, feed.index);
+  }
+
+  bool IsFed(const Endpoint& endpoint) const {
+    return feeds_.contains({endpoint.node, endpoint.index});
+  }
 
   const Node* Mark(const Node* start) {
     const Node* unfed = nullptr;
@@ -27,8 +36,7 @@ class Marker {
       keep_[static_cast<size_t>(node->id())] = true;
       if (IsPlaceholder(*node) && unfed == nullptr) unfed = node;
       for (const Endpoint& input : node->inputs()) {
-        if (input.node != nullptr && std::ranges::find(feeds_, input) == feeds_.end())
-          stack.push_back(input.node);
+        if (input.node != nullptr && !IsFed(input)) stack.push_back(input.node);
       }
       for (const Node* before : node->control_inputs()) stack.push_back(before);
     }
@@ -38,7 +46,7 @@ class Marker {
   std::vector<bool>& keep() { return keep_; }
 
  private:
-  const std::vector<Endpoint> feeds_;
+  std::set<std::pair<const Node*, int>> feeds_;
   std::vector<bool> keep_;
 };
 
@@ -67,20 +75,17 @@ Status Unfed(const Node& placeholder, const std::string& wanted) {
 StatusOr<std::unique_ptr<NodeGraph>> PruneToSignature(const NodeGraph& graph,
                                                       const Signature& signature) {
   Marker marker(graph, signature.feeds);
-  const auto is_fed = [&](const Endpoint& endpoint) {
-    return std::ranges::find(signature.feeds, endpoint) != signature.feeds.end();
-  };
   // A fed placeholder may be met behind control dependencies, which feeding does not cut.
   for (const Endpoint& fetch : signature.fetches) {
-    if (is_fed(fetch)) continue;
+    if (marker.IsFed(fetch)) continue;
     if (const Node* unfed = marker.Mark(fetch.node)) {
-      const bool fed_elsewhere = is_fed({const_cast<Node*>(unfed), 0});
+      const bool fed_elsewhere = marker.IsFed({const_cast<Node*>(unfed), 0});
       if (!fed_elsewhere) return Unfed(*unfed, StrCat(fetch.node->name(), ":", fetch.index));
     }
   }
   for (const Node* target : signature.targets) {
     if (const Node* unfed = marker.Mark(target)) {
-      if (!is_fed({const_cast<Node*>(unfed), 0})) return Unfed(*unfed, target->name());
+      if (!marker.IsFed({const_cast<Node*>(unfed), 0})) return Unfed(*unfed, target->name());
     }
   }
   // Copying needs every input of a copied node: what lies behind a feed comes along, and goes again

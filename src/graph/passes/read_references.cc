@@ -35,23 +35,31 @@ Status ReadReferences(NodeGraph* graph) {
   for (int id = 0; id < n; ++id) {
     Node* node = graph->nodes()[static_cast<size_t>(id)].get();
     if (node == nullptr || PassesReference(node->op())) continue;
+    const std::vector<Node*> runs_after = RunsAfter(*node);
+    std::vector<Endpoint> inputs = node->inputs();
+    bool has_changed = false;
     for (int i = 0; i < node->num_inputs(); ++i) {
       Endpoint from = node->input(i);
-      std::vector<Node*> before = RunsAfter(*node);
+      const Node* also_after = nullptr;
       // In TensorFlow an Identity of a variable is the variable's memory: who reads it after an
       // update, because a control dependency says so, sees the new value. What another device gets
       // is sent when the Identity runs.
-      if (const Endpoint behind = ReferenceBehind(from);
-          behind.node != nullptr && !before.empty() && behind.node->device() == node->device()) {
-        const std::vector<Node*>& also = from.node->control_inputs();
-        before.insert(before.end(), also.begin(), also.end());
+      if (const Endpoint behind = ReferenceBehind(from); behind.node != nullptr &&
+                                                         !runs_after.empty() &&
+                                                         behind.node->device() == node->device()) {
+        also_after = from.node;
         from = behind;
       }
       if (from.node == nullptr || !from.node->output(from.index).is_ref || node->input_wants_ref(i))
         continue;
       // Each consumer reads for itself, when its own control inputs have run; those on other
       // devices get what the variable is when the step begins.
-      if (node->device() != from.node->device()) before = from.node->control_inputs();
+      const bool is_here = node->device() == from.node->device();
+      std::vector<Node*> before = is_here ? runs_after : from.node->control_inputs();
+      if (is_here && also_after != nullptr) {
+        const std::vector<Node*>& also = also_after->control_inputs();
+        before.insert(before.end(), also.begin(), also.end());
+      }
       AttrMap attrs;
       attrs.emplace("T", AttrValue(from.node->output(from.index).dtype));
       attrs.emplace(kStandsForAttr, AttrValue(node->name()));
@@ -62,8 +70,10 @@ Status ReadReferences(NodeGraph* graph) {
                                    .control_inputs = std::move(before),
                                    .attrs = std::move(attrs),
                                    .device = from.node->device()}));
-      CARILLON_RETURN_IF_ERROR(graph->SetInput(node, i, {read, 0}));
+      inputs[static_cast<size_t>(i)] = {read, 0};
+      has_changed = true;
     }
+    if (has_changed) graph->SetInputs(node, std::move(inputs));
   }
   return absl::OkStatus();
 }
