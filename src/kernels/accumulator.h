@@ -44,7 +44,8 @@ class Accumulator : public Resource, public std::enable_shared_from_this<Accumul
 
   // Adds a gradient that was computed at `local_step`; one from before the accumulator's step is
   // dropped silently, whatever it is. Takes the memory over when nobody else holds it, so it must
-  // not be step memory. InvalidArgument when it does not fit the others.
+  // not be step memory. InvalidArgument when it does not fit the others, ResourceExhausted, with
+  // nothing added, when there is no memory for it.
   Status Apply(int64_t local_step, AccumulatedGradient gradient, Allocator* allocator);
   // Waits until at least `required` > 0 gradients are in; then hands their sum or mean out, counts
   // the step up and begins anew. `done` runs under no lock, on the thread that brought the last
@@ -76,6 +77,9 @@ class Accumulator : public Resource, public std::enable_shared_from_this<Accumul
 };
 
 std::shared_ptr<Accumulator> MakeDenseAccumulator(AccumulatorOptions options);
-std::shared_ptr<Accumulator> MakeSparseAccumulator(AccumulatorOptions options);
+// What it keeps for each row besides the row itself counts against the limit of `allocator`; null:
+// not.
+std::shared_ptr<Accumulator> MakeSparseAccumulator(AccumulatorOptions options,
+                                                   Allocator* allocator = nullptr);
 
 }  // namespace carillon

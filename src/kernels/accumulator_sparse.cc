@@ -6,6 +6,7 @@
 
 #include "base/strings.h"
 #include "kernels/accumulator.h"
+#include "kernels/named_resource.h"
 #include "kernels/ref/accumulate.h"
 
 namespace carillon {
@@ -16,7 +17,8 @@ namespace {
 // applies the rows adds them up then.
 class SparseAccumulator final : public Accumulator {
  public:
-  explicit SparseAccumulator(AccumulatorOptions options) : Accumulator(std::move(options)) {}
+  SparseAccumulator(AccumulatorOptions options, Allocator* allocator)
+      : Accumulator(std::move(options)), charge_(allocator) {}
 
  private:
   // Where a row of the merged sum comes from; -1: from nowhere.
@@ -96,16 +98,24 @@ class SparseAccumulator final : public Accumulator {
   Status Add(AccumulatedGradient gradient, int64_t count, Allocator* allocator) override {
     const auto rows = static_cast<size_t>(gradient.indices.num_elements());
     if (count == 0) {
+      CARILLON_RETURN_IF_ERROR(ReserveRows(rows));
       const auto indices = gradient.indices.values<int64_t>();
       indices_.assign(indices.begin(), indices.end());
       pushes_.assign(rows, 1);
       values_ = std::move(gradient.values);
       return absl::OkStatus();
     }
+    CARILLON_RETURN_IF_ERROR(ReserveOnAccount(plan_, indices_.size() + rows, charge_));
     PlanMerge(gradient.indices.values<int64_t>());
+    CARILLON_RETURN_IF_ERROR(ReserveRows(plan_.size()));
     CARILLON_RETURN_IF_ERROR(Reserve(static_cast<int64_t>(plan_.size()), allocator));
     Merge(gradient);
     return absl::OkStatus();
+  }
+
+  Status ReserveRows(size_t rows) {
+    CARILLON_RETURN_IF_ERROR(ReserveOnAccount(indices_, rows, charge_));
+    return ReserveOnAccount(pushes_, rows, charge_);
   }
 
   void PlanMerge(std::span<const int64_t> added) {
@@ -211,6 +221,7 @@ class SparseAccumulator final : public Accumulator {
   static size_t Size(int64_t i) { return static_cast<size_t>(i); }
 
   Tensor values_;                 // the rows of the sum, and perhaps room for more after them
+  MemoryCharge charge_;           // of what the vectors have room for
   std::vector<int64_t> indices_;  // one a row of the sum
   std::vector<int64_t> pushes_;   // how many gradients have touched each
   std::vector<Source> plan_;      // kept for its memory
@@ -218,8 +229,9 @@ class SparseAccumulator final : public Accumulator {
 
 }  // namespace
 
-std::shared_ptr<Accumulator> MakeSparseAccumulator(AccumulatorOptions options) {
-  return std::make_shared<SparseAccumulator>(std::move(options));
+std::shared_ptr<Accumulator> MakeSparseAccumulator(AccumulatorOptions options,
+                                                   Allocator* allocator) {
+  return std::make_shared<SparseAccumulator>(std::move(options), allocator);
 }
 
 }  // namespace carillon

@@ -179,6 +179,27 @@ TEST_F(SparseAccumulator, ChecksWhatDoesNotFit) {
   EXPECT_FALSE(refuses(one, row, Tensor::FromVector<int64_t>({4, 2})));
 }
 
+TEST_F(SparseAccumulator, CountsWhatItKeepsForEachRow) {
+  const auto limited = MakePoolAllocator({.limit_bytes = 64 << 10});
+  {
+    const auto a = MakeSparseAccumulator(
+        {.name = "s", .dtype = kFloat, .shape = {-1, 2}, .mean = true, .sparse = true},
+        limited.get());
+    Status status;
+    int64_t added = 0;
+    for (; status.ok(); ++added) status = Apply(*a, {added}, {1});
+    --added;  // the last was refused
+    EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+    EXPECT_GT(added, 500);
+    EXPECT_LT(added, (64 << 10) / 32);
+    EXPECT_EQ(a->NumAccumulated(), added);
+    const auto taken = Take(*a, 1);
+    EXPECT_EQ(static_cast<int64_t>(taken->indices().size()), added) << "none is half in";
+    EXPECT_TRUE(Apply(*a, {0, 1, 2}, {1, 2, 3}, 1).ok()) << "there is room again";
+  }
+  EXPECT_EQ(limited->stats().bytes_in_use, 0);
+}
+
 // Workers push, a chief takes, some of the takes are cancelled: no gradient is counted twice or
 // lost.
 TEST(DenseAccumulator, ManyThreadsWithCancellation) {

@@ -22,14 +22,26 @@ std::shared_ptr<Queue> MakeReadyQueue(const std::string& name, std::vector<DType
 
 }  // namespace
 
-Barrier::Barrier(std::string name, std::vector<DType> types, std::vector<PartialShape> shapes)
+Barrier::Barrier(std::string name, std::vector<DType> types, std::vector<PartialShape> shapes,
+                 Allocator* allocator)
     : name_(std::move(name)),
       types_(std::move(types)),
       shapes_(std::move(shapes)),
-      ready_(MakeReadyQueue(name_, types_, shapes_)) {}
+      ready_(MakeReadyQueue(name_, types_, shapes_)),
+      charge_(allocator) {}
+
+// A node of incomplete_, then a place in ready_ and in the list of who takes it; the components;
+// the time and the key as tensors; and the text of the key in the node and in the tensor.
+int64_t Barrier::BytesOf(const std::string& key) const {
+  constexpr int64_t kNode = 32 + sizeof(std::string) + sizeof(Entry) + kBlockBytes;
+  constexpr int64_t kPlaces = 2 * sizeof(QueueTuple), kTensors = 2 * (64 + 64 + kBlockBytes);
+  return kNode + kPlaces + VectorBytes<Tensor>(std::max<size_t>(4, types_.size() + 2)) + kTensors +
+         2 * (static_cast<int64_t>(key.size()) + kBlockBytes);
+}
 
 Status Barrier::Insert(const std::vector<std::string>& keys, std::vector<Tensor> values,
                        int64_t component) {
+  Finished finished;
   std::lock_guard lock(mutex_);
   if (cancelled_) {
     return absl::CancelledError(StrCat("Barrier ", name_,
@@ -38,8 +50,10 @@ Status Barrier::Insert(const std::vector<std::string>& keys, std::vector<Tensor>
   }
   const size_t at = static_cast<size_t>(component) + 2;
   std::set<std::string_view> seen;
+  int64_t bytes = 0;
   for (const std::string& key : keys) {
     const auto found = incomplete_.find(key);
+    if (found == incomplete_.end()) bytes += BytesOf(key);
     if (closed_ && found == incomplete_.end()) {
       return absl::CancelledError(StrCat("Barrier ", name_,
                                          " is closed, but attempted to insert a "
@@ -52,6 +66,7 @@ Status Barrier::Insert(const std::vector<std::string>& keys, std::vector<Tensor>
                              " in barrier ", name_);
     }
   }
+  CARILLON_RETURN_IF_ERROR(charge_.Add(bytes));
   const int64_t time = next_time_;
   std::vector<QueueTuple> complete;
   for (size_t i = 0; i < keys.size(); ++i) {
@@ -68,14 +83,13 @@ Status Barrier::Insert(const std::vector<std::string>& keys, std::vector<Tensor>
     complete.push_back(std::move(entry.tuple));
     incomplete_.erase(keys[i]);
   }
-  // Never waits: there is no capacity.
-  ready_->Enqueue(std::move(complete), nullptr, [](const Status&) {});
-  CloseReadyIfDone();
+  ready_->EnqueueAtOnce(std::move(complete), &finished);
+  CloseReadyIfDone(&finished);
   return absl::OkStatus();
 }
 
-void Barrier::CloseReadyIfDone() {
-  if (closed_ && incomplete_.empty()) ready_->Close(true, nullptr, [](const Status&) {});
+void Barrier::CloseReadyIfDone(Finished* finished) {
+  if (closed_ && incomplete_.empty()) ready_->CloseAtOnce(finished);
 }
 
 void Barrier::Take(int64_t n, bool allow_fewer, Cancellation* cancellation,
@@ -96,10 +110,21 @@ void Barrier::Take(int64_t n, bool allow_fewer, Cancellation* cancellation,
       }
     }
   }
-  ready_->Dequeue(n, false, cancellation, std::move(done));
+  const auto taken = [self = shared_from_this(), done = std::move(done)](
+                         const Status& status, std::vector<QueueTuple> tuples) {
+    {
+      std::lock_guard lock(self->mutex_);
+      int64_t bytes = 0;
+      for (const QueueTuple& tuple : tuples) bytes += self->BytesOf(tuple[1].scalar<std::string>());
+      self->charge_.Remove(bytes);
+    }
+    done(status, std::move(tuples));
+  };
+  ready_->Dequeue(n, false, cancellation, taken);
 }
 
 Status Barrier::Close(bool cancel_pending) {
+  Finished finished;
   std::lock_guard lock(mutex_);
   if (cancelled_ || (closed_ && !cancel_pending)) {
     return absl::CancelledError(StrCat("Barrier '", name_, "' is already closed."));
@@ -107,9 +132,10 @@ Status Barrier::Close(bool cancel_pending) {
   closed_ = true;
   if (cancel_pending) {
     cancelled_ = true;
+    for (const auto& [key, entry] : incomplete_) charge_.Remove(BytesOf(key));
     incomplete_.clear();
   }
-  CloseReadyIfDone();
+  CloseReadyIfDone(&finished);
   return absl::OkStatus();
 }
 

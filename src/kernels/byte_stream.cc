@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "checkpoint/inflater.h"
+#include "kernels/work.h"
 
 namespace carillon {
 namespace {
@@ -15,6 +16,7 @@ constexpr size_t kPiece = 64 << 10;
 ByteStream::ByteStream(SequentialReader file)
     : path_(file.path()), file_(std::make_unique<SequentialReader>(std::move(file))) {}
 ByteStream::ByteStream(ByteStream&&) noexcept = default;
+ByteStream& ByteStream::operator=(ByteStream&&) noexcept = default;
 ByteStream::~ByteStream() = default;
 
 StatusOr<ByteStream::Packing> ByteStream::ParsePacking(std::string_view name) {
@@ -35,6 +37,7 @@ StatusOr<ByteStream> ByteStream::Open(Env& env, const std::string& path, Packing
 }
 
 StatusOr<size_t> ByteStream::ReadSome(std::span<char> out) {
+  CARILLON_RETURN_IF_ERROR(CheckWanted());  // a small file may unpack to any size
   return inflater_ != nullptr ? inflater_->Read(out, offset_) : file_->Read(out);
 }
 

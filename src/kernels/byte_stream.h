@@ -13,7 +13,8 @@ namespace carillon {
 
 class Inflater;
 
-// Offsets are those of the unpacked bytes. Not thread-safe.
+// Offsets are those of the unpacked bytes. Not thread-safe. Cancelled when nobody wants the work
+// any more (WorkIsCancelled).
 class ByteStream {
  public:
   enum class Packing { kNone, kZlib, kGzip };
@@ -22,6 +23,7 @@ class ByteStream {
 
   static StatusOr<ByteStream> Open(Env& env, const std::string& path, Packing packing);
   ByteStream(ByteStream&&) noexcept;
+  ByteStream& operator=(ByteStream&&) noexcept;
   ~ByteStream();
 
   // Fewer bytes than asked for only at the end. DataLoss names the file and the offset where packed

@@ -1,7 +1,9 @@
 #include "kernels/context.h"
 
+#include "base/throw.h"
 #include "kernels/kernel.h"
 #include "tensor/buffer.h"
+#include "tensor/bytes_of_tensor.h"
 
 namespace carillon {
 namespace {
@@ -21,8 +23,7 @@ StatusOr<Tensor*> KernelContext::AllocateOutput(int i, DType dtype, const Shape&
   Tensor* output = frame_.outputs[i];
   if (frame_.planned != nullptr) {
     const PlannedMemory& planned = frame_.planned[i];
-    if (planned.data != nullptr &&
-        planned.bytes >= static_cast<size_t>(shape.num_elements()) * DTypeSize(dtype)) {
+    if (planned.data != nullptr && planned.bytes >= BytesOfTensor(dtype, shape)) {
       *output = Tensor::View(dtype, shape, planned.buffer, planned.data);
       return output;
     }
@@ -55,8 +56,15 @@ void KernelContext::set_output(int i, Tensor value) {
   if (value.IsTransient()) {
     bool declared = false;
     for (const auto& [input, output] : frame_.traits->aliases) declared |= output == i;
-    if (!declared) value = value.Clone();
+    if (!declared) value = Copy(value);
   }
+  *frame_.outputs[i] = std::move(value);
+}
+
+void KernelContext::set_text(int i, std::string text) {
+  Tensor value = Tensor::TryAllocate(DType::kString, {}, services_.allocator);
+  if (!value.has_value()) Throw(NoMemory(node(), DType::kString, {}));
+  *value.mutable_data<std::string>() = std::move(text);
   *frame_.outputs[i] = std::move(value);
 }
 
@@ -66,9 +74,15 @@ StatusOr<Tensor> KernelContext::AllocateTemporary(DType dtype, const Shape& shap
   return tensor;
 }
 
+Tensor KernelContext::Copy(const Tensor& tensor) const {
+  Tensor copy = tensor.TryClone(services_.allocator);
+  if (!copy.has_value()) Throw(NoMemory(node(), tensor.dtype(), tensor.shape()));
+  return copy;
+}
+
 Tensor KernelContext::Take(int i) {
   Tensor* input = frame_.inputs[i];
-  if (input->IsTransient()) return input->Clone();
+  if (input->IsTransient()) return Copy(*input);
   if (frame_.input_dies != nullptr && frame_.input_dies[i]) return std::move(*input);
   return *input;
 }

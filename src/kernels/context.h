@@ -70,8 +70,11 @@ class KernelContext {
   StatusOr<Tensor*> ReuseOrAllocateOutput(int i, std::initializer_list<int> inputs,
                                           const Shape& shape);
   // Output i is `value`. When `value` shares an input's memory the kernel's traits must list that
-  // alias, else step memory is copied here.
+  // alias, else step memory is copied here. Throws ResourceExhausted when there is no memory for a
+  // copy, as Keep and Take do.
   void set_output(int i, Tensor value);
+  // Output i is one string, in the memory of the step. Throws as set_output does.
+  void set_text(int i, std::string text);
   bool has_output(int i) const { return frame_.outputs[i]->has_value(); }
   // An output left unset is dead: nothing that depends on it runs (Switch).
 
@@ -80,7 +83,7 @@ class KernelContext {
   void* scratch() const { return frame_.scratch; }
 
   // Input i in a form that may be kept after the step: in variables, queues, stacks.
-  Tensor Keep(int i) const { return input(i).IsTransient() ? input(i).Clone() : input(i); }
+  Tensor Keep(int i) const { return input(i).IsTransient() ? Copy(input(i)) : input(i); }
   // The same when the caller is about to own it alone: moves instead of sharing when this run is
   // the last use.
   Tensor Take(int i);
@@ -92,6 +95,9 @@ class KernelContext {
   StatusOr<std::shared_ptr<T>> Resource(int i) const;
 
  private:
+  // In the memory of the step's allocator.
+  Tensor Copy(const Tensor& tensor) const;
+
   const StepServices& services_;
   const Frame& frame_;
 };

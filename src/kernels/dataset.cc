@@ -28,11 +28,6 @@ void StopSignal::Stop() {
   callback_done_.notify_all();
 }
 
-bool StopSignal::IsCancelled() const {
-  std::lock_guard lock(mutex_);
-  return stopped_;
-}
-
 bool StopSignal::Register(uint64_t* token, std::function<void()> callback) {
   std::lock_guard lock(mutex_);
   if (stopped_) return false;

@@ -4,6 +4,7 @@
 // refer to the data sets that they are made from; iterators own the iterators of those.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -39,6 +40,12 @@ struct IteratorContext {
   Allocator* allocator = nullptr;
   Cancellation* cancellation = nullptr;  // ends the call
   IteratorFunctions* functions = nullptr;
+
+  // To be asked wherever something goes on for as long as elements come.
+  Status CheckCancelled() const {
+    if (!cancellation->IsCancelled()) return absl::OkStatus();
+    return absl::CancelledError("the step was cancelled");
+  }
 };
 
 using Element = std::vector<Tensor>;
@@ -72,8 +79,18 @@ class Dataset : public VariantValue, public std::enable_shared_from_this<Dataset
   virtual int64_t Cardinality() const { return kUnknown; }
   std::string DebugString() const override { return "dataset"; }
 
+  // What walking it may take: data sets inside of each other, and all of them, each as often as
+  // it is used.
+  struct Extent {
+    int depth = 1;
+    int64_t count = 1;
+  };
+  const Extent& extent() const { return extent_; }
+  void set_extent(Extent extent) const { extent_ = extent; }  // before anybody else has it
+
  private:
   const ElementSpec spec_;
+  mutable Extent extent_;
 };
 
 using DatasetPtr = std::shared_ptr<const Dataset>;
@@ -98,15 +115,16 @@ class IteratorOf : public DatasetIterator {
 class StopSignal final : public Cancellation {
  public:
   void Stop();
-  bool IsCancelled() const override;
+  // Takes no lock: operator new asks, whoever holds which.
+  bool IsCancelled() const override { return stopped_.load(std::memory_order_acquire); }
   bool Register(uint64_t* token, std::function<void()> callback) override;
   bool Deregister(uint64_t token) override;
 
  private:
-  mutable std::mutex mutex_;
+  std::mutex mutex_;
   std::condition_variable callback_done_;
-  bool stopped_ = false;
-  bool running_ = false;  // callbacks
+  std::atomic<bool> stopped_ = false;  // set under mutex_
+  bool running_ = false;               // callbacks
   uint64_t next_token_ = 1;
   std::map<uint64_t, std::function<void()>> callbacks_;
 };

@@ -15,6 +15,7 @@
 #include "graph/node_graph.h"
 #include "kernels/context.h"
 #include "kernels/layout.h"
+#include "tensor/allocator.h"
 
 namespace carillon {
 
@@ -30,7 +31,8 @@ struct KernelOptions {
   int threads = 1;
   bool exact = false;   // no algorithm that rounds differently from the plain one (Winograd, …)
   bool measure = true;  // time the candidate algorithms rather than trusting a rule
-  bool reference = false;  // only plain kernels: the oracle of our own tests
+  bool reference = false;                  // only plain kernels: the oracle of our own tests
+  Allocator* allocator = HostAllocator();  // for what is timed while a kernel is made
 };
 
 // What a kernel is made from. Valid only during the call.

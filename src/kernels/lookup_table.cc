@@ -22,44 +22,108 @@ bool SameRow(DType dtype, const void* a, const void* b, int64_t elements) {
   return std::equal(x, x + elements, static_cast<const std::string*>(b));
 }
 
+// A slot of a flat_hash_map and its byte of control. What the C++ library takes for the text of a
+// string that does not fit into it.
+constexpr int64_t kNumberSlot = sizeof(std::pair<int64_t, int64_t>) + 1;
+constexpr int64_t kBytesSlot = sizeof(std::pair<std::string, int64_t>) + 1;
+int64_t BytesOfText(size_t size) {
+  static const size_t within = std::string().capacity();
+  return size > within ? static_cast<int64_t>(size) + 1 + kBlockBytes : 0;  // a zero ends it
+}
+// Any row may become free.
+constexpr int64_t kFreeRow = sizeof(int64_t);
+
+int64_t RowsToHave(int64_t rows, int64_t room) {
+  return rows <= room ? room : std::max<int64_t>({16, rows, room + room / 2});
+}
+
 }  // namespace
 
 const void* RowStore::row(int64_t i) const { return At(data_, i * row_.num_elements()); }
 void* RowStore::mutable_row(int64_t i) { return At(data_, i * row_.num_elements()); }
 
-Status RowStore::Append(const void* from) {
-  const int64_t room = data_.has_value() ? data_.dim(0) : 0;
-  if (rows_ == room) {
-    std::vector<int64_t> dims = {std::max<int64_t>(16, room + room / 2)};
-    dims.insert(dims.end(), row_.dims().begin(), row_.dims().end());
-    Shape shape;
-    Tensor larger;
-    if (Shape::TryMake(dims, &shape)) larger = Tensor::TryAllocate(dtype_, shape, HostAllocator());
-    if (!larger.has_value())
-      return ResourceExhausted("no memory for ", dims[0], " rows of a table");
-    if (rows_ > 0) {
-      CopyElements(dtype_, data_.raw_data(), larger.mutable_raw_data(),
-                   rows_ * row_.num_elements());
-    }
-    data_ = std::move(larger);
+Status RowStore::Reserve(int64_t rows) {
+  if (rows <= room()) return absl::OkStatus();
+  std::vector<int64_t> dims = {RowsToHave(rows, room())};
+  dims.insert(dims.end(), row_.dims().begin(), row_.dims().end());
+  Shape shape;
+  Tensor larger;
+  if (Shape::TryMake(dims, &shape)) larger = Tensor::TryAllocate(dtype_, shape, allocator_);
+  if (!larger.has_value()) return ResourceExhausted("no memory for ", dims[0], " rows of a table");
+  const int64_t elements = rows_ * row_.num_elements();
+  if (elements > 0 && dtype_ == DType::kString) {
+    std::move(data_.data<std::string>(), data_.data<std::string>() + elements,
+              larger.mutable_data<std::string>());
+  } else if (elements > 0) {
+    CopyElements(dtype_, data_.raw_data(), larger.mutable_raw_data(), elements);
   }
-  Set(rows_++, from);
+  data_ = std::move(larger);
   return absl::OkStatus();
 }
 
+int64_t RowStore::TextAt(const void* from) const {
+  if (dtype_ != DType::kString) return 0;
+  int64_t bytes = 0;
+  const auto* strings = static_cast<const std::string*>(from);
+  for (int64_t i = 0; i < row_.num_elements(); ++i) bytes += BytesOfText(strings[i].size());
+  return bytes;
+}
+
 void RowStore::Set(int64_t i, const void* from) {
-  CopyElements(dtype_, from, mutable_row(i), row_.num_elements());
+  void* to = mutable_row(i);
+  if (dtype_ != DType::kString) return CopyElements(dtype_, from, to, row_.num_elements());
+  text_bytes_ += TextAt(from) - TextAt(to);
+  const auto* strings = static_cast<const std::string*>(from);
+  // Swapped: what is assigned to may keep more memory than the text needs.
+  for (int64_t part = 0; part < row_.num_elements(); ++part)
+    std::string(strings[part]).swap(static_cast<std::string*>(to)[part]);
 }
 
-void RowStore::Clear() {
-  data_ = Tensor();
-  rows_ = 0;
+void RowStore::Empty(int64_t i) {
+  if (dtype_ != DType::kString) return;
+  auto* strings = static_cast<std::string*>(mutable_row(i));
+  text_bytes_ -= TextAt(strings);
+  for (int64_t part = 0; part < row_.num_elements(); ++part) std::string().swap(strings[part]);
 }
 
-LookupTable::LookupTable(LookupTableOptions options)
+int64_t LookupTable::Entries::bytes() const {
+  const auto number_bytes = static_cast<int64_t>(by_number.capacity()) * kNumberSlot;
+  const auto bytes_bytes = static_cast<int64_t>(by_bytes.capacity()) * kBytesSlot;
+  return number_bytes + bytes_bytes + key_text + keys.text_bytes() + values.text_bytes() +
+         keys.room() * kFreeRow;
+}
+
+int64_t LookupTable::Entries::BytesToGrow(int64_t numbers, int64_t others) const {
+  // A map that is fuller than 25/32 may double, so that it holds what it held twice for a while.
+  const auto grown = [](const auto& map, int64_t added, int64_t slot) -> int64_t {
+    const auto capacity = static_cast<int64_t>(map.capacity());
+    const auto needed = static_cast<int64_t>(map.size()) + added;
+    int64_t larger = capacity;
+    while (added > 0 && larger * 25 / 32 < needed) larger = 2 * larger + 1;
+    return larger == capacity ? 0 : larger * slot;
+  };
+  const int64_t room = RowsToHave(RowsWith(numbers + others), keys.room());
+  return grown(by_number, numbers, kNumberSlot) + grown(by_bytes, others, kBytesSlot) +
+         (room - keys.room()) * kFreeRow;
+}
+
+int64_t LookupTable::Entries::RowsWith(int64_t added) const {
+  return keys.rows() + std::max<int64_t>(0, added - static_cast<int64_t>(free.size()));
+}
+
+LookupTable::Entries LookupTable::NoEntries() const {
+  return {.by_number = {},
+          .by_bytes = {},
+          .keys = RowStore(options_.key_dtype, options_.key_shape, allocator_.get()),
+          .values = RowStore(options_.value_dtype, options_.value_shape, allocator_.get()),
+          .free = {}};
+}
+
+LookupTable::LookupTable(LookupTableOptions options, Allocator* allocator)
     : options_(std::move(options)),
-      keys_(options_.key_dtype, options_.key_shape),
-      values_(options_.value_dtype, options_.value_shape) {
+      allocator_(KeepAllocator(allocator == nullptr ? HostAllocator() : allocator)),
+      charge_(allocator),
+      entries_(NoEntries()) {
   if (options_.empty_key.has_value()) empty_ = KeyAt(options_.empty_key, 0);
   if (options_.deleted_key.has_value()) deleted_ = KeyAt(options_.deleted_key, 0);
 }
@@ -127,13 +191,13 @@ Status LookupTable::CheckEntries(const Tensor& keys, const Tensor& values) const
                          values.shape().ToString());
 }
 
-const int64_t* LookupTable::FindRow(const Key& key) const {
+const int64_t* LookupTable::Entries::FindRow(const Key& key) const {
   if (key.is_number) {
-    const auto found = by_number_.find(key.number);
-    return found == by_number_.end() ? nullptr : &found->second;
+    const auto found = by_number.find(key.number);
+    return found == by_number.end() ? nullptr : &found->second;
   }
-  const auto found = by_bytes_.find(key.bytes);
-  return found == by_bytes_.end() ? nullptr : &found->second;
+  const auto found = by_bytes.find(key.bytes);
+  return found == by_bytes.end() ? nullptr : &found->second;
 }
 
 Status LookupTable::Find(const Tensor& keys, const Tensor& default_value, Tensor& values) const {
@@ -155,8 +219,8 @@ Status LookupTable::Find(const Tensor& keys, const Tensor& default_value, Tensor
   for (int64_t i = 0; i < count; ++i) {
     const Key key = KeyAt(keys, i);
     CARILLON_RETURN_IF_ERROR(CheckKey(key));
-    const int64_t* row = FindRow(key);
-    const void* from = row != nullptr ? values_.row(*row)
+    const int64_t* row = entries_.FindRow(key);
+    const void* from = row != nullptr ? entries_.values.row(*row)
                        : one_for_all  ? default_value.raw_data()
                                       : At(default_value, i * size);
     CopyElements(dtype, from, At(values, i * size), size);
@@ -164,48 +228,72 @@ Status LookupTable::Find(const Tensor& keys, const Tensor& default_value, Tensor
   return absl::OkStatus();
 }
 
-Status LookupTable::Put(const Tensor& keys, const Tensor& values, bool refuse_other_values) {
+Status LookupTable::Put(const Tensor& keys, const Tensor& values, bool refuse_other_values,
+                        Entries& entries) {
   const int64_t size = options_.value_shape.num_elements();
   const int64_t key_size = options_.key_shape.num_elements();
   const int64_t count = keys.num_elements() / std::max<int64_t>(1, key_size);
-  for (int64_t i = 0; i < count; ++i) CARILLON_RETURN_IF_ERROR(CheckKey(KeyAt(keys, i)));
+  int64_t numbers = 0, others = 0, text = 0;  // that come in, at most: keys may repeat
   for (int64_t i = 0; i < count; ++i) {
-    Key key = KeyAt(keys, i);
-    const void* value = At(values, i * size);
-    if (const int64_t* row = FindRow(key)) {
-      if (refuse_other_values && !SameRow(options_.value_dtype, values_.row(*row), value, size)) {
-        return FailedPrecondition("HashTable has different value for same key. Entry ", i,
-                                  " of table ", options_.name, " repeats a key");
-      }
-      values_.Set(*row, value);
-      continue;
-    }
-    int64_t row;
-    if (free_.empty()) {
-      row = keys_.rows();
-      CARILLON_RETURN_IF_ERROR(values_.Append(value));
-      CARILLON_RETURN_IF_ERROR(keys_.Append(At(keys, i * key_size)));
-    } else {
-      row = free_.back();
-      free_.pop_back();
-      values_.Set(row, value);
-      keys_.Set(row, At(keys, i * key_size));
-    }
-    if (key.is_number) {
-      by_number_.emplace(key.number, row);
-    } else {
-      by_bytes_.emplace(std::move(key.bytes), row);
-    }
+    const Key key = KeyAt(keys, i);
+    CARILLON_RETURN_IF_ERROR(CheckKey(key));
+    text += entries.values.TextAt(At(values, i * size));
+    if (entries.FindRow(key) != nullptr) continue;
+    ++(key.is_number ? numbers : others);
+    text += entries.keys.TextAt(At(keys, i * key_size)) + BytesOfText(key.bytes.size());
   }
-  return absl::OkStatus();
+  const int64_t before = entries.bytes(), more = entries.BytesToGrow(numbers, others) + text;
+  CARILLON_RETURN_IF_ERROR(charge_.Add(more));
+  const WorkPause pause;
+  const auto put = [&]() -> Status {
+    const int64_t rows = entries.RowsWith(numbers + others);
+    CARILLON_RETURN_IF_ERROR(entries.keys.Reserve(rows));
+    CARILLON_RETURN_IF_ERROR(entries.values.Reserve(rows));
+    for (int64_t i = 0; i < count; ++i) {
+      Key key = KeyAt(keys, i);
+      const void* value = At(values, i * size);
+      if (const int64_t* row = entries.FindRow(key)) {
+        if (refuse_other_values &&
+            !SameRow(options_.value_dtype, entries.values.row(*row), value, size)) {
+          return FailedPrecondition("HashTable has different value for same key. Entry ", i,
+                                    " of table ", options_.name, " repeats a key");
+        }
+        entries.values.Set(*row, value);
+        continue;
+      }
+      int64_t row;
+      if (entries.free.empty()) {
+        row = entries.keys.rows();
+        entries.values.Append(value);
+        entries.keys.Append(At(keys, i * key_size));
+      } else {
+        row = entries.free.back();
+        entries.free.pop_back();
+        entries.values.Set(row, value);
+        entries.keys.Set(row, At(keys, i * key_size));
+      }
+      if (key.is_number) {
+        entries.by_number.emplace(key.number, row);
+      } else {
+        key.bytes.shrink_to_fit();
+        entries.key_text += BytesOfText(key.bytes.size());
+        entries.by_bytes.emplace(std::move(key.bytes), row);
+      }
+    }
+    return absl::OkStatus();
+  };
+  const Status status = put();
+  charge_.Remove(more - (entries.bytes() - before));
+  return status;
 }
 
-void LookupTable::Clear() {
-  by_number_.clear();
-  by_bytes_.clear();
-  keys_.Clear();
-  values_.Clear();
-  free_.clear();
+Status LookupTable::Replace(const Tensor& keys, const Tensor& values, bool refuse_other_values,
+                            Entries* replaced) {
+  *replaced = NoEntries();
+  const Status status = Put(keys, values, refuse_other_values, *replaced);
+  if (status.ok()) std::swap(entries_, *replaced);
+  charge_.Remove(replaced->bytes());
+  return status;
 }
 
 Status LookupTable::Insert(const Tensor& keys, const Tensor& values) {
@@ -213,7 +301,7 @@ Status LookupTable::Insert(const Tensor& keys, const Tensor& values) {
     return Unimplemented("Insert not supported by tables that are initialized once");
   CARILLON_RETURN_IF_ERROR(CheckEntries(keys, values));
   std::unique_lock lock(mutex_);
-  return Put(keys, values, false);
+  return Put(keys, values, false, entries_);
 }
 
 Status LookupTable::Remove(const Tensor& keys) {
@@ -230,14 +318,21 @@ Status LookupTable::Remove(const Tensor& keys) {
   for (int64_t i = 0; i < count; ++i) {
     const Key key = KeyAt(keys, i);
     CARILLON_RETURN_IF_ERROR(CheckKey(key));
-    const int64_t* row = FindRow(key);
+    const int64_t* row = entries_.FindRow(key);
     if (row == nullptr) continue;
-    free_.push_back(*row);
+    const WorkPause pause;
+    const int64_t before = entries_.bytes();
+    entries_.free.reserve(static_cast<size_t>(entries_.keys.room()));
+    entries_.free.push_back(*row);
+    entries_.keys.Empty(*row);
+    entries_.values.Empty(*row);
     if (key.is_number) {
-      by_number_.erase(key.number);
+      entries_.by_number.erase(key.number);
     } else {
-      by_bytes_.erase(key.bytes);
+      entries_.key_text -= BytesOfText(key.bytes.size());
+      entries_.by_bytes.erase(key.bytes);
     }
+    charge_.Remove(before - entries_.bytes());
   }
   return absl::OkStatus();
 }
@@ -245,9 +340,9 @@ Status LookupTable::Remove(const Tensor& keys) {
 Status LookupTable::Import(const Tensor& keys, const Tensor& values) {
   if (options_.initialized_once) return Initialize(keys, values);
   CARILLON_RETURN_IF_ERROR(CheckEntries(keys, values));
+  Entries replaced = NoEntries();  // ends after the lock
   std::unique_lock lock(mutex_);
-  Clear();
-  return Put(keys, values, false);
+  return Replace(keys, values, false, &replaced);
 }
 
 Status LookupTable::Initialize(const Tensor& keys, const Tensor& values) {
@@ -260,38 +355,37 @@ Status LookupTable::Initialize(const Tensor& keys, const Tensor& values) {
                            values.num_elements());
   }
   CARILLON_RETURN_IF_ERROR(CheckTypes(keys, values));
+  Entries replaced = NoEntries();
   std::unique_lock lock(mutex_);
   if (initialized_) {
-    if (keys.num_elements() == static_cast<int64_t>(by_number_.size() + by_bytes_.size()))
-      return absl::OkStatus();
+    if (keys.num_elements() == entries_.size()) return absl::OkStatus();
     return FailedPrecondition("Table was already initialized with different data.");
   }
-  const Status status = Put(keys, values, true);
-  if (!status.ok()) Clear();
+  const Status status = Replace(keys, values, true, &replaced);
   initialized_ = status.ok();
   return status;
 }
 
 int64_t LookupTable::Size() const {
   std::shared_lock lock(mutex_);
-  return static_cast<int64_t>(by_number_.size() + by_bytes_.size());
+  return entries_.size();
 }
 
-Status LookupTable::Export(Tensor* keys, Tensor* values) const {
+Status LookupTable::Export(Allocator* allocator, Tensor* keys, Tensor* values) const {
   std::shared_lock lock(mutex_);
   if (options_.initialized_once && !initialized_) {
     return absl::AbortedError("HashTable is not initialized.");
   }
   std::vector<int64_t> rows;
-  rows.reserve(by_number_.size() + by_bytes_.size());
-  for (const auto& [key, row] : by_number_) rows.push_back(row);
-  for (const auto& [key, row] : by_bytes_) rows.push_back(row);
+  rows.reserve(static_cast<size_t>(entries_.size()));
+  for (const auto& [key, row] : entries_.by_number) rows.push_back(row);
+  for (const auto& [key, row] : entries_.by_bytes) rows.push_back(row);
   std::ranges::sort(rows);
   const auto copy = [&](const RowStore& from, DType dtype, const Shape& row, Tensor* to) -> Status {
     std::vector<int64_t> dims = {static_cast<int64_t>(rows.size())};
     dims.insert(dims.end(), row.dims().begin(), row.dims().end());
     Shape shape;
-    if (Shape::TryMake(dims, &shape)) *to = Tensor::TryAllocate(dtype, shape, HostAllocator());
+    if (Shape::TryMake(dims, &shape)) *to = Tensor::TryAllocate(dtype, shape, allocator);
     if (!to->has_value()) return ResourceExhausted("no memory for the entries of a table");
     for (size_t i = 0; i < rows.size(); ++i) {
       CopyElements(dtype, from.row(rows[i]), At(*to, static_cast<int64_t>(i) * row.num_elements()),
@@ -299,8 +393,8 @@ Status LookupTable::Export(Tensor* keys, Tensor* values) const {
     }
     return absl::OkStatus();
   };
-  CARILLON_RETURN_IF_ERROR(copy(keys_, options_.key_dtype, options_.key_shape, keys));
-  return copy(values_, options_.value_dtype, options_.value_shape, values);
+  CARILLON_RETURN_IF_ERROR(copy(entries_.keys, options_.key_dtype, options_.key_shape, keys));
+  return copy(entries_.values, options_.value_dtype, options_.value_shape, values);
 }
 
 }  // namespace carillon

@@ -33,7 +33,7 @@ TEST(LookupTable, UsesThePlacesOfRemovedEntriesAgain) {
   EXPECT_EQ(table.Size(), 100);
   EXPECT_EQ(Find(table, Longs({0, 99, -1})), (std::vector<int64_t>{0, 99, -1}));
   Tensor keys, values;
-  ASSERT_TRUE(table.Export(&keys, &values).ok());
+  ASSERT_TRUE(table.Export(HostAllocator(), &keys, &values).ok());
   EXPECT_EQ(keys.num_elements(), 100);
 }
 
@@ -62,6 +62,65 @@ TEST(LookupTable, KeysMayBeVectors) {
   EXPECT_FALSE(table.Insert(rows({0, 0}), Longs({1})).ok());
   EXPECT_FALSE(table.Remove(rows({-1, -1})).ok());
   EXPECT_FALSE(table.ValuesShape(Shape{3, 3}).ok());
+}
+
+TEST(LookupTable, CountsItsEntriesAndRefusesWhatDoesNotFit) {
+  constexpr int64_t kLimit = 1 << 20;
+  const auto limited = MakePoolAllocator({.limit_bytes = kLimit});
+  const auto keys_from = [](int64_t from) {
+    Strings keys;
+    for (int64_t i = from; i < from + 10; ++i)
+      keys.push_back(std::string(100, 'x') + std::to_string(i));
+    return Tensor::FromVector(keys);
+  };
+  const Tensor values = Tensor::Full<int64_t>({10}, 7);
+  {
+    LookupTable table({.key_dtype = kString, .value_dtype = kInt64}, limited.get());
+    Status status;
+    int64_t entries = 0;
+    for (; status.ok(); entries += 10) status = table.Insert(keys_from(entries), values);
+    entries -= 10;
+    EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+    EXPECT_EQ(table.Size(), entries) << "all or none";
+    // Each key is there twice, with 120 bytes each time.
+    EXPECT_GT(entries, kLimit / 1000);
+    EXPECT_LT(entries, kLimit / 240);
+    // No room for the new entries beside the old ones: those stay.
+    Strings many(static_cast<size_t>(entries));
+    for (size_t i = 0; i < many.size(); ++i) many[i] = std::string(300, 'y') + std::to_string(i);
+    EXPECT_EQ(table.Import(Tensor::FromVector(many), Tensor::Full<int64_t>({entries}, 1)).code(),
+              absl::StatusCode::kResourceExhausted);
+    EXPECT_EQ(table.Size(), entries);
+    EXPECT_EQ(Find(table, keys_from(0))[9], 7);
+    // What is removed is given back, up to the rows.
+    const int64_t full = limited->stats().bytes_in_use;
+    for (int64_t i = 0; i < entries; i += 10) ASSERT_TRUE(table.Remove(keys_from(i)).ok());
+    EXPECT_LT(limited->stats().bytes_in_use, full - entries * 200);
+    EXPECT_TRUE(table.Insert(keys_from(0), values).ok());
+    EXPECT_EQ(Find(table, keys_from(0))[9], 7);
+    EXPECT_TRUE(table.Import(keys_from(100), values).ok());
+    EXPECT_EQ(table.Size(), 10);
+  }
+  EXPECT_EQ(limited->stats().bytes_in_use, 0);
+}
+
+TEST(LookupTable, CountsTextThatIsReplaced) {
+  const auto limited = MakePoolAllocator({.limit_bytes = 1 << 20});
+  {
+    LookupTable table({.key_dtype = kInt64, .value_dtype = kString}, limited.get());
+    const auto put = [&](size_t size) {
+      return table.Insert(Longs({1}), Tensor::FromVector(Strings{std::string(size, 'x')}));
+    };
+    ASSERT_TRUE(put(100000).ok());
+    const int64_t once = limited->stats().bytes_in_use;
+    for (int i = 0; i < 100; ++i) ASSERT_TRUE(put(100000).ok()) << "the old value goes";
+    EXPECT_EQ(limited->stats().bytes_in_use, once);
+    EXPECT_EQ(put(2 << 20).code(), absl::StatusCode::kResourceExhausted);
+    EXPECT_EQ(limited->stats().bytes_in_use, once);
+    ASSERT_TRUE(put(1).ok());
+    EXPECT_LE(limited->stats().bytes_in_use, once - 100000);
+  }
+  EXPECT_EQ(limited->stats().bytes_in_use, 0);
 }
 
 TEST(LookupTable, ManyThreads) {

@@ -8,6 +8,7 @@
 
 #include "base/status.h"
 #include "kernels/kernel.h"
+#include "tensor/memory_charge.h"
 
 namespace carillon {
 
@@ -44,11 +45,13 @@ class NamedResourceKernel : public Kernel {
     std::lock_guard lock(mutex_);
     const uint64_t generation = store.generation();
     if (!handle_.has_value() || &store != store_ || generation != generation_) {
-      CARILLON_ASSIGN_OR_RETURN(std::shared_ptr<T> resource,
-                                FindOrMakeResource<T>(store, place_.container, place_.name,
-                                                      [&]() -> StatusOr<std::shared_ptr<Resource>> {
-                                                        return Create(context);
-                                                      }));
+      CARILLON_ASSIGN_OR_RETURN(
+          std::shared_ptr<T> resource,
+          FindOrMakeResource<T>(store, place_.container, place_.name,
+                                [&]() -> StatusOr<std::shared_ptr<Resource>> {
+                                  return MakeOnAccount(context.services().allocator, place_.name,
+                                                       [&] { return Create(context); });
+                                }));
       CARILLON_RETURN_IF_ERROR(Check(*resource));
       handle_ = Tensor::Scalar(ResourceHandle{std::move(resource), place_.container, place_.name});
       store_ = &store;

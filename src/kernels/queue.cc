@@ -7,11 +7,24 @@
 #include "base/strings.h"
 
 namespace carillon {
+namespace {
+
+// An element in its deque, whose blocks hold two, and its components where they need a block of
+// their own, which may be twice as large.
+int64_t BytesOfElement(size_t components) {
+  constexpr int64_t kPlace = sizeof(QueueTuple) + kBlockBytes;
+  return kPlace + VectorBytes<Tensor>(components > 2 ? std::max<size_t>(4, components) : 0);
+}
+
+int64_t BytesOfList(size_t tuples) { return static_cast<int64_t>(tuples * sizeof(QueueTuple)); }
+
+}  // namespace
 
 struct Queue::Incoming final : Waiter {
   bool closes = false;
   std::vector<QueueTuple> tuples;
-  size_t next = 0;  // the first that is not in yet
+  size_t next = 0;         // the first that is not in yet
+  int64_t list_bytes = 0;  // counted for `tuples` itself
   Done done;
   void Finish(const Status& status) override { done(status); }
 };
@@ -20,14 +33,53 @@ struct Queue::Outgoing final : Waiter {
   int64_t wanted = 0;
   bool allow_fewer = false;
   std::vector<QueueTuple> taken;
+  int64_t list_bytes = 0;  // counted for `taken` itself
   DequeueDone done;
   void Finish(const Status& status) override {
     done(status, status.ok() ? std::move(taken) : std::vector<QueueTuple>());
   }
 };
 
-Queue::Queue(QueueOptions options)
-    : options_(std::move(options)), elements_(MakeQueueElements(options_)) {}
+Queue::Queue(QueueOptions options, Allocator* allocator)
+    : options_(std::move(options)),
+      element_bytes_(BytesOfElement(options_.types.size())),
+      charge_(allocator),
+      elements_(MakeQueueElements(options_)) {}
+
+Status Queue::Charge(Incoming& op) {
+  return charge_.Add(static_cast<int64_t>(op.tuples.size()) * element_bytes_);
+}
+
+Status Queue::ChargeWaiting(Incoming& op) {
+  // Elements move out one by one, and the list stays until the last has.
+  const int64_t bytes = BytesOfList(op.tuples.capacity());
+  CARILLON_RETURN_IF_ERROR(charge_.Add(bytes));
+  op.list_bytes = bytes;
+  return absl::OkStatus();
+}
+
+void Queue::Discharge(Incoming& op) {
+  const auto left = static_cast<int64_t>(op.tuples.size() - op.next);
+  charge_.Remove(left * element_bytes_ + std::exchange(op.list_bytes, 0));
+}
+
+void Queue::Discharge(Outgoing& op) {
+  const auto taken = static_cast<int64_t>(op.taken.size());
+  charge_.Remove(taken * element_bytes_ + std::exchange(op.list_bytes, 0));
+}
+
+Status Queue::ReserveTaken(Outgoing& op, int64_t more) {
+  const size_t size = op.taken.size() + static_cast<size_t>(more), before = op.taken.capacity();
+  if (size <= before) return absl::OkStatus();
+  const size_t room = std::min(std::max(size, 2 * before), static_cast<size_t>(op.wanted));
+  constexpr size_t kFew = 16;  // no more than the op itself takes
+  if (room > kFew) {
+    CARILLON_RETURN_IF_ERROR(charge_.Add(BytesOfList(room)));
+    charge_.Remove(std::exchange(op.list_bytes, BytesOfList(room)));
+  }
+  op.taken.reserve(room);
+  return absl::OkStatus();
+}
 
 Status Queue::Closed() const {
   return absl::CancelledError(StrCat(options_.KindName(), " '", options_.name, "' is closed."));
@@ -58,19 +110,26 @@ bool Queue::TryServe(Incoming& op, Status* status, bool* progress) {
   }
   if (closed_) {
     *status = Closed();
+    Discharge(op);
     return true;
   }
   for (int64_t room = Room(); op.next < op.tuples.size() && room > 0; --room) {
     elements_->Push(std::move(op.tuples[op.next++]));
     *progress = true;
   }
-  return op.next == op.tuples.size();
+  if (op.next < op.tuples.size()) return false;
+  Discharge(op);
+  return true;
 }
 
 bool Queue::TryServe(Outgoing& op, Status* status, bool* progress) {
   const auto missing = [&] { return op.wanted - static_cast<int64_t>(op.taken.size()); };
-  if (closed_ && elements_->size() < missing()) {
+  const auto give_back = [&] {
     elements_->Return(std::exchange(op.taken, {}));
+    Discharge(op);
+  };
+  if (closed_ && elements_->size() < missing()) {
+    give_back();
     if (!op.allow_fewer || elements_->size() == 0) {
       *status = OutOfRange(options_.KindName(), " '", options_.name,
                            "' is closed and has insufficient elements (requested ", op.wanted,
@@ -79,11 +138,18 @@ bool Queue::TryServe(Outgoing& op, Status* status, bool* progress) {
     }
     op.wanted = elements_->size();
   }
-  for (int64_t available = Available(); missing() > 0 && available > 0; --available) {
-    op.taken.push_back(elements_->Pop());
+  if (const int64_t more = std::min(missing(), Available()); more > 0) {
+    *status = ReserveTaken(op, more);
     *progress = true;
+    if (!status->ok()) {
+      give_back();
+      return true;
+    }
+    for (int64_t i = 0; i < more; ++i) op.taken.push_back(elements_->Pop());
   }
-  return missing() == 0;
+  if (missing() > 0) return false;
+  Discharge(op);
+  return true;
 }
 
 void Queue::ServeWaiters(Finished* finished) {
@@ -108,6 +174,8 @@ void Queue::FinishOrWait(WaitList<W> Queue::*list, std::shared_ptr<W> op,
     // The usual case: nothing to wait for, so nothing to cancel.
     Finished finished;
     std::lock_guard lock(mutex_);
+    if (Status status = Charge(*op); !status.ok())
+      return finished.Add(std::move(op), std::move(status));
     if (waiters.empty() && CanFinish(*op)) {
       Status status;
       bool progress = false;
@@ -115,11 +183,18 @@ void Queue::FinishOrWait(WaitList<W> Queue::*list, std::shared_ptr<W> op,
       finished.Add(std::move(op), std::move(status));
       return ServeWaiters(&finished);
     }
+    if (Status status = ChargeWaiting(*op); !status.ok()) {
+      Discharge(*op);
+      return finished.Add(std::move(op), std::move(status));
+    }
   }
   Registration registration;
   const auto cancel = [self = shared_from_this(), op] { self->CancelWaiter(op); };
   if (!Register(cancellation, cancel, &registration)) {
-    return op->Finish(absl::CancelledError("the step was cancelled"));
+    Finished finished;
+    std::lock_guard lock(mutex_);
+    Discharge(*op);
+    return finished.Add(std::move(op), absl::CancelledError("the step was cancelled"));
   }
   Finished finished;
   std::lock_guard lock(mutex_);
@@ -130,6 +205,7 @@ void Queue::CancelWaiter(const std::shared_ptr<Incoming>& waiter) {
   Finished finished;
   std::lock_guard lock(mutex_);
   if (!enqueuing_.Cancel(*waiter)) return;
+  Discharge(*waiter);
   finished.Add(waiter, absl::CancelledError("Enqueue operation was cancelled"));
   ServeWaiters(&finished);
 }
@@ -139,6 +215,7 @@ void Queue::CancelWaiter(const std::shared_ptr<Outgoing>& waiter) {
   std::lock_guard lock(mutex_);
   if (!dequeuing_.Cancel(*waiter)) return;
   elements_->Return(std::exchange(waiter->taken, {}));
+  Discharge(*waiter);
   finished.Add(waiter, absl::CancelledError("Dequeue operation was cancelled"));
   ServeWaiters(&finished);
 }
@@ -166,7 +243,10 @@ void Queue::Close(bool cancel_pending_enqueues, Cancellation* cancellation, Done
       Finished finished;
       std::lock_guard lock(mutex_);
       closed_ = true;
-      enqueuing_.FinishAll(absl::CancelledError("Enqueue operation was cancelled"), &finished);
+      while (!enqueuing_.empty()) {
+        Discharge(enqueuing_.front());
+        enqueuing_.FinishFront(absl::CancelledError("Enqueue operation was cancelled"), &finished);
+      }
       ServeWaiters(&finished);
     }
     return done(absl::OkStatus());
@@ -175,6 +255,18 @@ void Queue::Close(bool cancel_pending_enqueues, Cancellation* cancellation, Done
   op->closes = true;
   op->done = std::move(done);
   FinishOrWait(&Queue::enqueuing_, std::move(op), cancellation);
+}
+
+void Queue::EnqueueAtOnce(std::vector<QueueTuple> tuples, Finished* finished) {
+  std::lock_guard lock(mutex_);
+  for (QueueTuple& tuple : tuples) elements_->Push(std::move(tuple));
+  ServeWaiters(finished);
+}
+
+void Queue::CloseAtOnce(Finished* finished) {
+  std::lock_guard lock(mutex_);
+  closed_ = true;
+  ServeWaiters(finished);
 }
 
 bool Queue::IsClosed() const {

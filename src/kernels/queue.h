@@ -14,6 +14,7 @@
 #include "carillon/tensor.h"
 #include "kernels/services.h"
 #include "kernels/waiter.h"
+#include "tensor/memory_charge.h"
 #include "tensor/object.h"
 
 namespace carillon {
@@ -63,15 +64,17 @@ std::unique_ptr<QueueElements> MakeQueueElements(const QueueOptions& options);
 //   1. the first of each list of waiters cannot go on: there is no room, or there are too few
 //      elements;
 //   2. only the first of dequeuing_ has taken elements; they are given back when it is cancelled,
-//   or
-//      the queue closed and the rest cannot come;
-//   3. once closed_, enqueuing_ is empty, and so is dequeuing_.
+//      or the queue closed and the rest cannot come;
+//   3. once closed_, enqueuing_ is empty, and so is dequeuing_;
+//   4. charge_ counts the elements that are in the queue, wait to get in or have been taken by the
+//      first of dequeuing_, and the lists that those who wait hold them in.
 class Queue final : public Resource, public std::enable_shared_from_this<Queue> {
  public:
   using Done = std::function<void(const Status& status)>;
   using DequeueDone = std::function<void(const Status& status, std::vector<QueueTuple> tuples)>;
 
-  explicit Queue(QueueOptions options);
+  // What elements take besides their tensors counts against the limit of `allocator`; null: not.
+  explicit Queue(QueueOptions options, Allocator* allocator = nullptr);
   const QueueOptions& options() const { return options_; }
 
   // InvalidArgument when a component has another dtype or shape; `many`: there is a first dimension
@@ -80,16 +83,22 @@ class Queue final : public Resource, public std::enable_shared_from_this<Queue> 
 
   // Adds elements one after the other as there is room, so that some may be in when the op is
   // cancelled. The tuples have been checked and are no step memory. Cancelled when the queue is
-  // closed, or closed with cancel_pending_enqueues meanwhile.
+  // closed, or closed with cancel_pending_enqueues meanwhile. ResourceExhausted, with none added,
+  // when there is no memory for all.
   void Enqueue(std::vector<QueueTuple> tuples, Cancellation* cancellation, Done done);
   // Takes n > 0 elements, or none. OutOfRange when the queue is closed and has fewer; if
-  // `allow_fewer`, only when it has none.
+  // `allow_fewer`, only when it has none. ResourceExhausted when there is no memory to hold them.
   void Dequeue(int64_t n, bool allow_fewer, Cancellation* cancellation, DequeueDone done);
   // Closes the queue once those that are enqueuing are done, or cancels them. Elements can still be
   // taken. Cancelled when it is closed already.
   void Close(bool cancel_pending_enqueues, Cancellation* cancellation, Done done);
   bool IsClosed() const;
   int64_t Size() const;
+
+  // For who holds a lock, under which nobody may be told: `finished` does it later. The queue is
+  // open, counts nothing and has no limit.
+  void EnqueueAtOnce(std::vector<QueueTuple> tuples, Finished* finished);
+  void CloseAtOnce(Finished* finished);
 
   std::string DebugString() const override { return options_.KindName(); }
 
@@ -102,8 +111,17 @@ class Queue final : public Resource, public std::enable_shared_from_this<Queue> 
   void CancelWaiter(const std::shared_ptr<Incoming>& waiter);
   void CancelWaiter(const std::shared_ptr<Outgoing>& waiter);
 
-  // Each under mutex_. TryServe does what can be done; true when the op is over, with *status.
-  // CanFinish: whether that would be so.
+  // Each under mutex_. Charge counts what an op brings, ChargeWaiting what it takes to wait, and
+  // Discharge what of that is not in the queue, or is no longer. TryServe does what can be done;
+  // true when the op is over, with *status, and has been discharged. CanFinish: whether that would
+  // be so.
+  Status Charge(Incoming& op);
+  Status Charge(Outgoing&) { return absl::OkStatus(); }
+  Status ChargeWaiting(Incoming& op);
+  Status ChargeWaiting(Outgoing&) { return absl::OkStatus(); }
+  void Discharge(Incoming& op);
+  void Discharge(Outgoing& op);
+  Status ReserveTaken(Outgoing& op, int64_t more);
   bool TryServe(Incoming& op, Status* status, bool* progress);
   bool TryServe(Outgoing& op, Status* status, bool* progress);
   bool CanFinish(const Incoming& op) const;
@@ -114,7 +132,9 @@ class Queue final : public Resource, public std::enable_shared_from_this<Queue> 
   Status Closed() const;
 
   const QueueOptions options_;
+  const int64_t element_bytes_;  // what an element takes besides its tensors
   mutable std::mutex mutex_;
+  MemoryCharge charge_;
   const std::unique_ptr<QueueElements> elements_;
   bool closed_ = false;
   WaitList<Incoming> enqueuing_;

@@ -12,6 +12,9 @@
 namespace carillon {
 namespace {
 
+// All are in deques, which hold no more than what is in them: vectors would keep the memory of the
+// most that ever was.
+
 class FifoElements final : public QueueElements {
  public:
   int64_t size() const override { return static_cast<int64_t>(tuples_.size()); }
@@ -57,7 +60,7 @@ class ShuffledElements final : public QueueElements {
     }
     return Philox::FromSeeds(seed, seed2);
   }
-  std::vector<QueueTuple> tuples_;
+  std::deque<QueueTuple> tuples_;
   PhiloxWords words_;
 };
 
@@ -84,7 +87,7 @@ class PrioritizedElements final : public QueueElements {
   static bool ComesLater(const QueueTuple& a, const QueueTuple& b) {
     return a[0].scalar<int64_t>() > b[0].scalar<int64_t>();
   }
-  std::vector<QueueTuple> heap_;
+  std::deque<QueueTuple> heap_;
 };
 
 std::string ShapesText(const std::vector<PartialShape>& shapes) {

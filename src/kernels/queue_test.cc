@@ -24,12 +24,12 @@ struct Outcome {
 
 class QueueTest : public ::testing::Test {
  protected:
-  static std::shared_ptr<Queue> Make(QueueOptions options) {
+  static std::shared_ptr<Queue> Make(QueueOptions options, Allocator* allocator = nullptr) {
     if (options.types.empty()) options.types = {kInt32};
     if (options.shapes.empty()) options.shapes.assign(options.types.size(), Shape{});
     options.name = "q";
     EXPECT_EQ(options.Check(), absl::OkStatus());
-    return std::make_shared<Queue>(options);
+    return std::make_shared<Queue>(options, allocator);
   }
   static std::vector<QueueTuple> Tuples(const Ints& values) {
     std::vector<QueueTuple> tuples;
@@ -204,6 +204,72 @@ TEST_F(QueueTest, ChecksComponents) {
   EXPECT_EQ(queue->CheckTuple({numbers, Tensor::Full<float>({3, 2}, 0)}, true), absl::OkStatus());
   EXPECT_FALSE(queue->CheckTuple({numbers, Tensor::Full<float>({4, 2}, 0)}, true).ok());
   EXPECT_FALSE(queue->CheckTuple({number, Tensor::Full<float>({3, 2}, 0)}, true).ok());
+}
+
+TEST_F(QueueTest, CountsElementsAndRefusesThoseThatDoNotFit) {
+  constexpr int64_t kLimit = 64 << 10;
+  for (const QueueKind kind :
+       {QueueKind::kFifo, QueueKind::kRandomShuffle, QueueKind::kPaddingFifo}) {
+    const auto limited = MakePoolAllocator({.limit_bytes = kLimit});
+    const auto used = [&] { return limited->stats().bytes_in_use; };
+    const auto queue = Make({.kind = kind, .seed = 1}, limited.get());
+    std::shared_ptr<Outcome> last;
+    int64_t in = 0;
+    while ((last = Enqueue(*queue, {1}))->status.ok()) ++in;
+    EXPECT_EQ(last->status.code(), StatusCode::kResourceExhausted);
+    EXPECT_EQ(queue->Size(), in);
+    EXPECT_GT(in, kLimit / 400);
+    EXPECT_LT(in, kLimit / static_cast<int64_t>(sizeof(QueueTuple)));
+    // What leaves makes room for others, but not for more.
+    ASSERT_EQ(Dequeue(*queue, 2)->values.size(), 2u);
+    EXPECT_EQ(Enqueue(*queue, {1, 2, 3})->status.code(), StatusCode::kResourceExhausted);
+    EXPECT_EQ(queue->Size(), in - 2) << "none of them is in";
+    EXPECT_TRUE(Enqueue(*queue, {1, 2})->status.ok());
+    while (queue->Size() > 10) Dequeue(*queue, 5);
+    Dequeue(*queue, queue->Size());
+    EXPECT_EQ(used(), 0);
+  }
+}
+
+TEST_F(QueueTest, CountsWhatWaits) {
+  const auto limited = MakePoolAllocator({.limit_bytes = 64 << 10});
+  const auto used = [&] { return limited->stats().bytes_in_use; };
+  const auto queue = Make({.capacity = 2}, limited.get());
+  TestCancellation step;
+  const auto waits = Enqueue(*queue, Ints(50), &step);
+  EXPECT_FALSE(waits->over);
+  EXPECT_GT(used(), 50 * static_cast<int64_t>(sizeof(QueueTuple)));
+  EXPECT_EQ(Enqueue(*queue, Ints(200))->status.code(), StatusCode::kResourceExhausted);
+  step.Cancel();
+  EXPECT_LT(used(), 3 * 400) << "two are in";
+  EXPECT_EQ(Enqueue(*queue, Ints(5), &step)->status.code(), StatusCode::kCancelled);
+  const auto closed = Enqueue(*queue, Ints(50));
+  Close(*queue, true);
+  EXPECT_EQ(closed->status.code(), StatusCode::kCancelled);
+  EXPECT_EQ(Enqueue(*queue, Ints(50))->status.code(), StatusCode::kCancelled);
+  EXPECT_EQ(Dequeue(*queue, 2)->values.size(), 2u);
+  EXPECT_EQ(used(), 0);
+}
+
+TEST_F(QueueTest, ADequeueThatHasNoMemoryGivesBackWhatItTook) {
+  constexpr int64_t kLimit = 64 << 10;
+  const auto limited = MakePoolAllocator({.limit_bytes = kLimit});
+  const auto queue = Make({}, limited.get());
+  const auto hopeless = Dequeue(*queue, 1 << 30);
+  int in = 0;
+  while (!hopeless->over && in < 1000) {
+    ASSERT_TRUE(Enqueue(*queue, {in})->status.ok() || hopeless->over);
+    ++in;
+  }
+  EXPECT_EQ(hopeless->status.code(), StatusCode::kResourceExhausted);
+  EXPECT_EQ(queue->Size(), in);
+  EXPECT_EQ(Dequeue(*queue, 3)->values, (Ints{0, 1, 2}));
+  TestCancellation step;
+  const auto cancelled = Dequeue(*queue, 1 << 20, &step);
+  if (!cancelled->over) step.Cancel();
+  EXPECT_EQ(queue->Size(), in - 3);
+  while (queue->Size() > 0) Dequeue(*queue, 1);
+  EXPECT_EQ(limited->stats().bytes_in_use, 0);
 }
 
 // Several threads put in and take out while some steps are cancelled in the middle: nothing is lost

@@ -4,10 +4,12 @@
 
 #include "base/background.h"
 #include "base/env.h"
+#include "base/foreign_memory.h"
 #include "base/strings.h"
-#include "base/throw.h"
+#include "base/work_scope.h"
+#include "kernels/work.h"
 #include "proto/reader.pb.h"
-#include "tensor/text_memory.h"
+#include "tensor/parsed_bytes.h"
 
 namespace carillon {
 namespace {
@@ -27,14 +29,12 @@ struct Reader::Reading : std::enable_shared_from_this<Reading> {
   Done done;
   std::optional<std::string> file;  // has been taken from the queue, and is to be begun with
   std::vector<Record> records;
-  size_t bytes = 0;  // of the records
 
   // Reads on a background thread, file after file until there are records.
   void GoOn() {
     auto work = [self = shared_from_this()] {
-      Status status;
-      const Status thrown = CatchAsStatus([&] { status = self->reader->ReadRecords(*self); });
-      if (!thrown.ok()) status = thrown;
+      const Status status =
+          RunOnAccount(*self->services, [&] { return self->reader->ReadRecords(*self); });
       if (!status.ok() || !self->records.empty()) return self->Finish(status);
       self->TakeFile();
     };
@@ -98,9 +98,12 @@ void Reader::Read(std::shared_ptr<Queue> files, int64_t most, const StepServices
 
 Status Reader::ReadRecords(Reading& reading) {
   std::lock_guard lock(mutex_);
-  if (reading.file.has_value()) {
-    file_ = *std::exchange(reading.file, std::nullopt);
-    CARILLON_RETURN_IF_ERROR(Start(file_));
+  if (reading.file.has_value()) waiting_file_ = std::exchange(reading.file, std::nullopt);
+  if (waiting_file_.has_value()) {
+    file_ = *waiting_file_;
+    const Status status = Start(file_, reading.services->allocator);
+    if (!absl::IsCancelled(status)) waiting_file_.reset();
+    CARILLON_RETURN_IF_ERROR(status);
     ++started_;
   }
   while (started_ > finished_ && static_cast<int64_t>(reading.records.size()) < reading.most) {
@@ -110,9 +113,6 @@ Status Reader::ReadRecords(Reading& reading) {
     CARILLON_ASSIGN_OR_RETURN(const bool produced, Next(file_, &record, &at_end));
     if (produced) {
       ++produced_;
-      reading.bytes += record.key.size() + record.value.size() + sizeof(Record);
-      CARILLON_RETURN_IF_ERROR(
-          CheckRoomOutside(reading.services->allocator, 1, static_cast<int64_t>(reading.bytes)));
       reading.records.push_back(std::move(record));
     }
     if (at_end) {
@@ -142,11 +142,13 @@ void Reader::Reset() {
   std::lock_guard lock(mutex_);
   Stop();
   file_.clear();
+  waiting_file_.reset();
   started_ = finished_ = produced_ = 0;
 }
 
 StatusOr<std::string> Reader::SerializeState() const {
   if (!has_plain_state()) return Unimplemented("this kind of reader cannot give its state");
+  const WorkPause pause;  // for protobuf
   std::lock_guard lock(mutex_);
   tensorflow::ReaderBaseState state;
   state.set_work_started(started_);
@@ -158,6 +160,7 @@ StatusOr<std::string> Reader::SerializeState() const {
 
 Status Reader::RestoreState(const std::string& bytes) {
   if (!has_plain_state()) return Unimplemented("this kind of reader cannot restore its state");
+  const ForeignWork work(MostParsedBytes<tensorflow::ReaderBaseState>(bytes));
   tensorflow::ReaderBaseState state;
   if (!state.ParseFromString(bytes)) return InvalidArgument("this is not the state of a reader");
   if (state.work_started() < 0 || state.num_records_produced() < 0 ||
@@ -182,27 +185,26 @@ StatusOr<bool> ItemReader::Next(const std::string& file, Record* record, bool* a
   return *at_end = true;
 }
 
-Status FormatReader::Start(const std::string& file) {
+Status FormatReader::Start(const std::string& file, Allocator* allocator) {
   error_ = absl::OkStatus();
-  CARILLON_ASSIGN_OR_RETURN(ByteStream stream, ByteStream::Open(PosixEnv(), file, packing_));
-  RecordCursor cursor{std::move(stream)};
-  CARILLON_RETURN_IF_ERROR(format_->Start(cursor));
-  cursor_.emplace(std::move(cursor));
+  CARILLON_ASSIGN_OR_RETURN(RecordFile opened,
+                            RecordFile::Open(PosixEnv(), file, packing_, *format_, allocator));
+  file_.emplace(std::move(opened));
   return absl::OkStatus();
 }
 
 StatusOr<bool> FormatReader::Next(const std::string& file, Record* record, bool* at_end) {
   CARILLON_RETURN_IF_ERROR(error_);
-  const StatusOr<bool> any = format_->Next(*cursor_, &record->value);
-  error_ = any.status();
-  CARILLON_RETURN_IF_ERROR(error_);
+  const StatusOr<bool> any = file_->Next(&record->value);
+  if (!absl::IsCancelled(any.status())) error_ = any.status();
+  CARILLON_RETURN_IF_ERROR(any.status());
   *at_end = !*any;
-  if (*any) record->key = StrCat(file, ":", cursor_->place);
+  if (*any) record->key = StrCat(file, ":", file_->place());
   return *any;
 }
 
 void FormatReader::Stop() {
-  cursor_.reset();
+  file_.reset();
   error_ = absl::OkStatus();
 }
 

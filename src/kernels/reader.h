@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "kernels/queue.h"
-#include "kernels/record_format.h"
+#include "kernels/record_file.h"
 #include "kernels/services.h"
 #include "tensor/object.h"
 
@@ -53,8 +53,9 @@ class Reader : public Resource, public std::enable_shared_from_this<Reader> {
  private:
   struct Reading;
 
-  // Under mutex_. Begins with a file; an error drops it.
-  virtual Status Start(const std::string& file) = 0;
+  // Under mutex_. Begins with a file, of which what is kept counts in `allocator`; an error drops
+  // it.
+  virtual Status Start(const std::string& file, Allocator* allocator) = 0;
   // False when there was no record left. *at_end: there are none after it. An error leaves the file
   // in place, so that it is met again.
   virtual StatusOr<bool> Next(const std::string& file, Record* record, bool* at_end) = 0;
@@ -69,6 +70,7 @@ class Reader : public Resource, public std::enable_shared_from_this<Reader> {
   const std::shared_ptr<Queue> turn_;
   mutable std::mutex mutex_;
   std::string file_;  // the last that was taken from a queue; empty when none could be
+  std::optional<std::string> waiting_file_;  // was taken by a step that was stopped since
   int64_t started_ = 0, finished_ = 0;  // files; one is in progress while there are more started
   int64_t produced_ = 0;                // records
 };
@@ -80,7 +82,7 @@ class ItemReader final : public Reader {
   explicit ItemReader(Value value) : value_(value) {}
 
  private:
-  Status Start(const std::string&) override { return absl::OkStatus(); }
+  Status Start(const std::string&, Allocator*) override { return absl::OkStatus(); }
   StatusOr<bool> Next(const std::string& file, Record* record, bool* at_end) override;
   void Stop() override {}
   bool has_plain_state() const override { return true; }
@@ -95,14 +97,14 @@ class FormatReader final : public Reader {
       : format_(std::move(format)), packing_(packing) {}
 
  private:
-  Status Start(const std::string& file) override;
+  Status Start(const std::string& file, Allocator* allocator) override;
   StatusOr<bool> Next(const std::string& file, Record* record, bool* at_end) override;
   void Stop() override;
   bool has_plain_state() const override { return false; }
 
   const std::shared_ptr<const RecordFormat> format_;
   const ByteStream::Packing packing_;
-  std::optional<RecordCursor> cursor_;
+  std::optional<RecordFile> file_;
   Status error_;  // of the file in progress: what comes after is no record
 };
 

@@ -16,7 +16,8 @@ struct RecordCursor {
   ByteStream stream;
   size_t file = 0;     // its number, for formats that treat files differently
   uint64_t place = 0;  // what the record read last is known by, as the format says
-  // The format's own: how many records there were, and bytes that are not used up.
+  // The format's own: how many records there were, and bytes that are not used up, those right in
+  // front of where the stream is.
   uint64_t next = 0;
   std::string ahead = {};
 };

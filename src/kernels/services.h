@@ -13,6 +13,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "base/status.h"
+#include "base/work_scope.h"
 #include "carillon/tensor.h"
 #include "tensor/allocator.h"
 #include "tensor/object.h"
@@ -55,10 +56,8 @@ StatusOr<std::shared_ptr<T>> FindOrMakeResource(
 }
 
 // Tells the parts of a step that it is over. Thread-safe.
-class Cancellation {
+class Cancellation : public CancelFlag {
  public:
-  virtual ~Cancellation() = default;
-  virtual bool IsCancelled() const = 0;
   // Runs `callback` when the step is cancelled. False when it already is: `callback` will not run.
   // The result is for Deregister.
   virtual bool Register(uint64_t* token, std::function<void()> callback) = 0;

@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "carillon/tensor.h"
 #include "kernels/services.h"
+#include "tensor/memory_charge.h"
 #include "tensor/object.h"
 
 namespace carillon {
@@ -24,8 +25,9 @@ class SessionTensors final : public Resource {
   static StatusOr<std::shared_ptr<SessionTensors>> Of(ResourceStore& session_state);
 
   // The handle: unique in the session, with the node in it, for messages, and a device, which
-  // TensorFlow's client takes out of it for the ops that it makes to read the tensor.
-  std::string Keep(const std::string& node, Tensor value);
+  // TensorFlow's client takes out of it for the ops that it makes to read the tensor. The entry
+  // counts against the limit of `allocator`: ResourceExhausted when there is no room for it.
+  StatusOr<std::string> Keep(const std::string& node, Tensor value, Allocator* allocator);
   // InvalidArgument when there is none.
   StatusOr<Tensor> Find(const std::string& handle) const;
   Status Remove(const std::string& handle);
@@ -35,8 +37,13 @@ class SessionTensors final : public Resource {
   std::string DebugString() const override { return "session tensors"; }
 
  private:
+  struct Kept {
+    explicit Kept(Allocator* allocator) : charge(allocator) {}
+    MemoryCharge charge;
+    Tensor value;
+  };
   mutable std::mutex mutex_;
-  std::map<std::string, Tensor> values_;
+  std::map<std::string, Kept> values_;
   int64_t next_ = 0;
 };
 

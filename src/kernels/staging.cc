@@ -13,13 +13,20 @@ int64_t BytesOf(const StagedTuple& tuple) {
   return bytes;
 }
 
+// An entry: the node of its map, and its vector.
+int64_t BytesOfEntry(size_t parts) {
+  constexpr int64_t kNode = 32 + sizeof(std::pair<int64_t, StagedTuple>) + kBlockBytes;
+  return kNode + VectorBytes<Tensor>(parts);
+}
+
 }  // namespace
 
 struct StagingArea::Putter final : Waiter {
   std::optional<int64_t> key;    // none: at the end
   std::vector<int32_t> indices;  // with a key: which parts these are
   StagedTuple parts;
-  size_t size = 0;  // of the whole tuple
+  size_t size = 0;       // of the whole tuple
+  bool counted = false;  // an entry of that size, for this op
   StageDone done;
   void Finish(const Status& status) override { done(status, {}, 0); }
 };
@@ -37,23 +44,39 @@ bool StagingArea::HasRoom(int64_t bytes) const {
   return limits_.capacity <= 0 || static_cast<int64_t>(complete_.size()) < limits_.capacity;
 }
 
+void StagingArea::Discharge(Putter& op) {
+  if (std::exchange(op.counted, false)) charge_.Remove(BytesOfEntry(op.size));
+}
+
 bool StagingArea::TryServe(Putter& op, Status* status) {
   const int64_t bytes = BytesOf(op.parts);
   if (limits_.memory_limit > 0 && bytes > limits_.memory_limit) {
     *status = ResourceExhausted("Attempted to insert tensors with combined size of '", bytes,
                                 "' bytes into Staging Area with a memory limit of '",
                                 limits_.memory_limit, "'.");
+    Discharge(op);
     return true;
   }
   if (!HasRoom(bytes)) return false;
   if (!op.key.has_value()) {
     used_ += bytes;
     complete_.emplace(next_key_++, std::move(op.parts));
+    op.counted = false;
     return true;
   }
   if (complete_.contains(*op.key)) return false;
-  StagedTuple& tuple = incomplete_[*op.key];
-  tuple.resize(op.size);
+  const auto [entry, is_new] = incomplete_.try_emplace(*op.key);
+  StagedTuple& tuple = entry->second;
+  if (is_new) {
+    tuple.resize(op.size);
+    op.counted = false;
+  }
+  Discharge(op);
+  if (tuple.size() != op.size) {
+    *status = InvalidArgument("The tuple under key '", *op.key, "' has ", tuple.size(),
+                              " parts, not ", op.size);
+    return true;
+  }
   for (const int32_t index : op.indices) {
     if (tuple[static_cast<size_t>(index)].has_value()) {
       *status = InvalidArgument("The tensor for index '", index, "' for key '", *op.key,
@@ -97,13 +120,21 @@ bool StagingArea::TryServe(Getter& op, Status* status) {
     }
   }
   if (wanted.peek) return true;
-  used_ -= BytesOf(op.found);
   bool left = false;
-  if (wanted.indices.has_value()) {
-    for (const int32_t index : *wanted.indices) tuple[static_cast<size_t>(index)] = Tensor();
+  if (!wanted.indices.has_value()) {
+    used_ -= BytesOf(op.found);
+  } else {
+    // An index may be named twice.
+    for (const int32_t index : *wanted.indices) {
+      Tensor& part = tuple[static_cast<size_t>(index)];
+      if (part.has_value()) used_ -= static_cast<int64_t>(part.num_bytes());
+      part = Tensor();
+    }
     for (const Tensor& part : tuple) left |= part.has_value();
   }
-  if (!left) complete_.erase(entry);
+  if (left) return true;
+  charge_.Remove(BytesOfEntry(tuple.size()));
+  complete_.erase(entry);
   return true;
 }
 
@@ -127,28 +158,46 @@ void StagingArea::Wait(WaitList<W> StagingArea::*list, std::shared_ptr<W> op,
                        Cancellation* cancellation) {
   Registration registration;
   const auto cancel = [self = shared_from_this(), list, op] { self->CancelWaiter(list, op); };
-  if (!Register(cancellation, cancel, &registration)) {
-    return op->Finish(absl::CancelledError("the step was cancelled"));
-  }
+  const bool registered = Register(cancellation, cancel, &registration);
   Finished finished;
   std::lock_guard lock(mutex_);
-  if ((this->*list).Add(std::move(op), registration)) Serve(&finished);
+  if (!registered) {
+    Discharge(*op);
+    return finished.Add(std::move(op), absl::CancelledError("the step was cancelled"));
+  }
+  if (!(this->*list).Add(std::move(op), registration)) return;
+  // Nobody else can go on unless this one does.
+  const auto serve = [&](W& one, Status* status) { return TryServe(one, status); };
+  if ((this->*list).FinishLast(serve, &finished)) Serve(&finished);
 }
 
 template <typename W>
 void StagingArea::CancelWaiter(WaitList<W> StagingArea::*list, const std::shared_ptr<W>& op) {
   Finished finished;
   std::lock_guard lock(mutex_);
-  if ((this->*list).Cancel(*op))
-    finished.Add(op,
-                 absl::CancelledError("the step was cancelled while it waited on a staging area"));
+  if (!(this->*list).Cancel(*op)) return;
+  Discharge(*op);
+  finished.Add(op,
+               absl::CancelledError("the step was cancelled while it waited on a staging area"));
+}
+
+void StagingArea::WaitToPut(std::shared_ptr<Putter> op, Cancellation* cancellation) {
+  {
+    Finished finished;
+    std::lock_guard lock(mutex_);
+    Status status = charge_.Add(BytesOfEntry(op->size));
+    if (!status.ok()) return finished.Add(std::move(op), std::move(status));
+    op->counted = true;
+  }
+  Wait(&StagingArea::putters_, std::move(op), cancellation);
 }
 
 void StagingArea::Put(StagedTuple tuple, Cancellation* cancellation, StageDone done) {
   auto op = std::make_shared<Putter>();
   op->parts = std::move(tuple);
+  op->size = op->parts.size();
   op->done = std::move(done);
-  Wait(&StagingArea::putters_, std::move(op), cancellation);
+  WaitToPut(std::move(op), cancellation);
 }
 
 void StagingArea::PutParts(int64_t key, std::vector<int32_t> indices, StagedTuple parts,
@@ -159,7 +208,7 @@ void StagingArea::PutParts(int64_t key, std::vector<int32_t> indices, StagedTupl
   op->parts = std::move(parts);
   op->size = size;
   op->done = std::move(done);
-  Wait(&StagingArea::putters_, std::move(op), cancellation);
+  WaitToPut(std::move(op), cancellation);
 }
 
 void StagingArea::Get(Wanted wanted, Cancellation* cancellation, StageDone done) {
@@ -182,6 +231,9 @@ int64_t StagingArea::IncompleteSize() const {
 void StagingArea::Clear() {
   Finished finished;
   std::lock_guard lock(mutex_);
+  for (const auto* entries : {&complete_, &incomplete_}) {
+    for (const auto& [key, tuple] : *entries) charge_.Remove(BytesOfEntry(tuple.size()));
+  }
   complete_.clear();
   incomplete_.clear();
   used_ = 0;

@@ -15,6 +15,7 @@
 #include "carillon/tensor.h"
 #include "kernels/services.h"
 #include "kernels/waiter.h"
+#include "tensor/memory_charge.h"
 #include "tensor/object.h"
 
 namespace carillon {
@@ -32,12 +33,16 @@ using StageDone = std::function<void(const Status& status, StagedTuple tuple, in
 // go on wait without a thread.
 //
 // Invariants, under mutex_ whenever it is released: used_ is the bytes of all tensors in the area;
-// nobody who waits could go on.
+// nobody who waits could go on; charge_ counts what tuples in the area, and those that wait for
+// room, take besides their tensors.
 class StagingArea final : public Resource, public std::enable_shared_from_this<StagingArea> {
  public:
-  explicit StagingArea(StagingLimits limits) : limits_(limits) {}
+  // What tuples take besides their tensors counts against the limit of `allocator`; null: not.
+  explicit StagingArea(StagingLimits limits, Allocator* allocator = nullptr)
+      : limits_(limits), charge_(allocator) {}
 
-  // Adds a tuple at the end, once there is room. ResourceExhausted when it can never fit.
+  // Adds a tuple at the end, once there is room. ResourceExhausted when it can never fit, or there
+  // is no memory for it.
   void Put(StagedTuple tuple, Cancellation* cancellation, StageDone done);
   // Sets the parts `indices` of the tuple of `size` parts under `key`. InvalidArgument for a part
   // that is set already. A key that is complete is waited for to be taken.
@@ -62,11 +67,14 @@ class StagingArea final : public Resource, public std::enable_shared_from_this<S
  private:
   struct Putter;
   struct Getter;
+  void WaitToPut(std::shared_ptr<Putter> op, Cancellation* cancellation);
   template <typename W>
   void Wait(WaitList<W> StagingArea::*list, std::shared_ptr<W> op, Cancellation* cancellation);
   template <typename W>
   void CancelWaiter(WaitList<W> StagingArea::*list, const std::shared_ptr<W>& op);
-  // All under mutex_.
+  // All under mutex_. What a putter brought stays counted with the entry that it made.
+  void Discharge(Putter& op);
+  void Discharge(Getter&) {}
   bool TryServe(Putter& op, Status* status);
   bool TryServe(Getter& op, Status* status);
   void Serve(Finished* finished);
@@ -74,6 +82,7 @@ class StagingArea final : public Resource, public std::enable_shared_from_this<S
 
   const StagingLimits limits_;
   mutable std::mutex mutex_;
+  MemoryCharge charge_;
   std::map<int64_t, StagedTuple> complete_, incomplete_;
   int64_t next_key_ = 0;
   int64_t used_ = 0;

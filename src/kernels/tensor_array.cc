@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/strings.h"
+#include "kernels/named_resource.h"
 #include "kernels/ref/accumulate.h"
 #include "kernels/ref/array_copy.h"
 
@@ -24,9 +25,12 @@ StatusOr<PartialShape> Prepend(std::span<const int64_t> prepended, const Partial
 
 }  // namespace
 
-StatusOr<std::shared_ptr<TensorArray>> TensorArray::Make(TensorArrayOptions options, int64_t size) {
+StatusOr<std::shared_ptr<TensorArray>> TensorArray::Make(TensorArrayOptions options, int64_t size,
+                                                         Allocator* allocator) {
   if (size < 0) return InvalidArgument("Size should be >= 0.");
-  std::shared_ptr<TensorArray> array(new TensorArray(std::move(options)));
+  std::shared_ptr<TensorArray> array(new TensorArray(std::move(options), allocator));
+  CARILLON_RETURN_IF_ERROR(
+      array->charge_.Add(kResourceBytes + 4 * static_cast<int64_t>(array->name().size())));
   array->element_shape_ = array->options_.element_shape;
   CARILLON_RETURN_IF_ERROR(array->GrowLocked(size));
   array->dynamic_size_ = array->options_.dynamic_size;
@@ -43,7 +47,10 @@ Status TensorArray::GrowLocked(int64_t size) {
     return ResourceExhausted("TensorArray ", name(), " of ", size,
                              " elements is too large: ", kMaxSize, " are allowed");
   }
-  if (size > static_cast<int64_t>(elements_.size())) elements_.resize(static_cast<size_t>(size));
+  const auto places = static_cast<size_t>(size);
+  if (places <= elements_.size()) return absl::OkStatus();
+  CARILLON_RETURN_IF_ERROR(ReserveOnAccount(elements_, places, charge_));
+  elements_.resize(places);
   return absl::OkStatus();
 }
 
@@ -147,33 +154,35 @@ Status TensorArray::MergeElementShape(const PartialShape& shape) {
 void TensorArray::Close() {
   std::lock_guard lock(mutex_);
   closed_ = true;
-  elements_.clear();
+  charge_.Remove(VectorBytes<Element>(elements_.capacity()));
+  std::vector<Element>().swap(elements_);  // and their room
   gradients_.clear();
 }
 
 StatusOr<std::shared_ptr<TensorArray>> TensorArray::Gradients(const std::string& source,
-                                                              std::span<const int64_t> prepended) {
+                                                              std::span<const int64_t> prepended,
+                                                              Allocator* allocator) {
   std::lock_guard lock(mutex_);
   CARILLON_RETURN_IF_ERROR(CheckOpen());
   if (options_.accumulates) {
     return InvalidArgument("TensorArray ", name(), " holds gradients: it has none of its own");
   }
-  std::shared_ptr<TensorArray>& gradients = gradients_[source];
-  if (gradients != nullptr) return gradients;
+  if (const auto found = gradients_.find(source); found != gradients_.end()) return found->second;
   TensorArrayOptions options = options_;
   options.name = StrCat(name(), "@", source);
   options.dynamic_size = false;
   options.clear_after_read = true;
   options.accumulates = true;
   CARILLON_ASSIGN_OR_RETURN(options.element_shape, Prepend(prepended, element_shape_));
-  CARILLON_ASSIGN_OR_RETURN(std::shared_ptr<TensorArray> made,
-                            Make(std::move(options), static_cast<int64_t>(elements_.size())));
+  CARILLON_ASSIGN_OR_RETURN(
+      std::shared_ptr<TensorArray> made,
+      Make(std::move(options), static_cast<int64_t>(elements_.size()), allocator));
   for (size_t i = 0; i < elements_.size(); ++i) {
     CARILLON_ASSIGN_OR_RETURN(made->elements_[i].shape, Prepend(prepended, elements_[i].shape));
   }
+  const WorkPause pause;  // the entry is counted with the array
   dynamic_size_ = false;
-  gradients = std::move(made);
-  return gradients;
+  return gradients_.emplace(source, std::move(made)).first->second;
 }
 
 std::string TensorArray::DebugString() const {

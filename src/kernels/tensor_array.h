@@ -13,6 +13,7 @@
 #include "carillon/shape.h"
 #include "carillon/tensor.h"
 #include "tensor/allocator.h"
+#include "tensor/memory_charge.h"
 #include "tensor/object.h"
 
 namespace carillon {
@@ -37,8 +38,11 @@ class TensorArray final : public Resource {
  public:
   static constexpr int64_t kMaxSize = 1 << 22;
 
-  // InvalidArgument for a negative size, ResourceExhausted for one above kMaxSize.
-  static StatusOr<std::shared_ptr<TensorArray>> Make(TensorArrayOptions options, int64_t size);
+  // InvalidArgument for a negative size, ResourceExhausted for one above kMaxSize, or for which
+  // there is no memory: what the array takes besides the tensors in it counts against the limit of
+  // `allocator` (null: does not).
+  static StatusOr<std::shared_ptr<TensorArray>> Make(TensorArrayOptions options, int64_t size,
+                                                     Allocator* allocator = nullptr);
 
   DType dtype() const { return options_.dtype; }
   const std::string& name() const { return options_.name; }
@@ -58,9 +62,10 @@ class TensorArray final : public Resource {
 
   // The array of gradients for `source`, one call of Gradients: made when it is first asked for,
   // with a place for each element and zeros of its shape, before which go the sizes of `prepended`.
-  // From then on this array does not grow.
+  // From then on this array does not grow. `allocator` as for Make.
   StatusOr<std::shared_ptr<TensorArray>> Gradients(const std::string& source,
-                                                   std::span<const int64_t> prepended);
+                                                   std::span<const int64_t> prepended,
+                                                   Allocator* allocator = nullptr);
 
   std::string DebugString() const override;
 
@@ -71,7 +76,8 @@ class TensorArray final : public Resource {
     bool written = false, read = false, cleared = false;
   };
 
-  explicit TensorArray(TensorArrayOptions options) : options_(std::move(options)) {}
+  TensorArray(TensorArrayOptions options, Allocator* allocator)
+      : options_(std::move(options)), charge_(allocator) {}
   Status CheckOpen() const;
   Status GrowLocked(int64_t size);
 
@@ -80,6 +86,7 @@ class TensorArray final : public Resource {
   PartialShape element_shape_;
   bool dynamic_size_ = false;
   bool closed_ = false;
+  MemoryCharge charge_;
   std::vector<Element> elements_;
   std::map<std::string, std::shared_ptr<TensorArray>> gradients_;
 };

@@ -1,6 +1,10 @@
 #include "kernels/tensor_list.h"
 
+#include <algorithm>
+#include <memory>
+
 #include "base/strings.h"
+#include "kernels/named_resource.h"
 #include "kernels/ref/array_copy.h"
 #include "kernels/ref/array_kernels.h"
 
@@ -12,7 +16,7 @@ TensorList::TensorList(const TensorList& other)
       element_shape_(other.element_shape_),
       max_size_(other.max_size_),
       elements_(other.elements_) {
-  elements_->references.fetch_add(1, std::memory_order_relaxed);
+  if (elements_ != nullptr) elements_->references.fetch_add(1, std::memory_order_relaxed);
 }
 
 TensorList::TensorList(TensorList&& other) noexcept
@@ -36,17 +40,27 @@ void TensorList::Unref() {
     delete elements_;
 }
 
-std::vector<Tensor>& TensorList::mutable_elements() {
-  if (elements_->references.load(std::memory_order_acquire) > 1) {
-    auto* own = new Elements;
-    own->tensors = elements_->tensors;
-    Unref();
-    elements_ = own;
-  }
-  return elements_->tensors;
+const std::vector<Tensor>& TensorList::elements() const {
+  static const std::vector<Tensor> none;
+  return elements_ == nullptr ? none : elements_->tensors;
 }
 
-Status TensorList::Resize(int64_t size) {
+StatusOr<std::vector<Tensor>*> TensorList::MutableElements(Allocator* allocator, int64_t more) {
+  const size_t room = elements().size() + static_cast<size_t>(more);
+  if (elements_ == nullptr || elements_->references.load(std::memory_order_acquire) > 1) {
+    auto own = std::make_unique<Elements>(allocator);
+    CARILLON_RETURN_IF_ERROR(own->charge.Add(sizeof(Elements) + kBlockBytes));
+    CARILLON_RETURN_IF_ERROR(ReserveOnAccount(own->tensors, room, own->charge));
+    own->tensors.assign(elements().begin(), elements().end());
+    Unref();
+    elements_ = own.release();
+  } else {
+    CARILLON_RETURN_IF_ERROR(ReserveOnAccount(elements_->tensors, room, elements_->charge));
+  }
+  return &elements_->tensors;
+}
+
+Status TensorList::Resize(int64_t size, Allocator* allocator) {
   if (size < 0) return InvalidArgument("a list cannot have ", size, " elements");
   if (max_size_ >= 0 && size > max_size_) {
     return InvalidArgument("a list of at most ", max_size_, " elements cannot have ", size);
@@ -55,7 +69,9 @@ Status TensorList::Resize(int64_t size) {
     return ResourceExhausted("a list of ", size, " elements is too long: ", kMaxSize,
                              " are allowed");
   }
-  mutable_elements().resize(static_cast<size_t>(size));
+  CARILLON_ASSIGN_OR_RETURN(std::vector<Tensor>* const tensors,
+                            MutableElements(allocator, std::max<int64_t>(0, size - this->size())));
+  tensors->resize(static_cast<size_t>(size));
   return absl::OkStatus();
 }
 
@@ -121,8 +137,25 @@ StatusOr<TensorList> TakeList(KernelContext& context, int i, DType dtype) {
   return copy;
 }
 
-Tensor VariantOf(TensorList list) {
-  return Tensor::Scalar(Variant{std::make_shared<TensorList>(std::move(list))});
+StatusOr<Variant> ValueOf(TensorList list, Allocator* allocator) {
+  struct Value {
+    Value(TensorList list, Allocator* allocator) : charge(allocator), list(std::move(list)) {}
+    MemoryCharge charge;
+    const TensorList list;
+  };
+  auto value = std::make_shared<Value>(std::move(list), allocator);
+  constexpr int64_t kReferences = 16;
+  CARILLON_RETURN_IF_ERROR(value->charge.Add(sizeof(Value) + kReferences + kBlockBytes));
+  const TensorList* const kept = &value->list;
+  return Variant{std::shared_ptr<const TensorList>(std::move(value), kept)};
+}
+
+StatusOr<Tensor> VariantOf(TensorList list, Allocator* allocator) {
+  CARILLON_ASSIGN_OR_RETURN(Variant value, ValueOf(std::move(list), allocator));
+  Tensor scalar = Tensor::TryAllocate(DType::kVariant, Shape{}, allocator);
+  if (!scalar.has_value()) return ResourceExhausted("no memory for a list");
+  scalar.mutable_data<Variant>()[0] = std::move(value);
+  return scalar;
 }
 
 StatusOr<PartialShape> ElementShapeFrom(const Tensor& sizes) {

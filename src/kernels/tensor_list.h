@@ -11,6 +11,7 @@
 #include "carillon/shape.h"
 #include "carillon/tensor.h"
 #include "kernels/context.h"
+#include "tensor/memory_charge.h"
 #include "tensor/object.h"
 
 namespace carillon {
@@ -25,10 +26,7 @@ class TensorList final : public VariantValue {
   static constexpr int64_t kMaxSize = 1 << 22;
 
   TensorList(DType dtype, PartialShape element_shape, int64_t max_size = -1)
-      : dtype_(dtype),
-        element_shape_(element_shape),
-        max_size_(max_size),
-        elements_(new Elements) {}
+      : dtype_(dtype), element_shape_(element_shape), max_size_(max_size) {}
   TensorList(const TensorList& other);
   TensorList(TensorList&& other) noexcept;
   TensorList& operator=(TensorList other) noexcept;
@@ -38,13 +36,15 @@ class TensorList final : public VariantValue {
   const PartialShape& element_shape() const { return element_shape_; }
   void set_element_shape(const PartialShape& shape) { element_shape_ = shape; }
   int64_t max_size() const { return max_size_; }  // negative: no limit
-  int64_t size() const { return static_cast<int64_t>(elements_->tensors.size()); }
-  const std::vector<Tensor>& elements() const { return elements_->tensors; }
+  int64_t size() const { return static_cast<int64_t>(elements().size()); }
+  const std::vector<Tensor>& elements() const;
   const Tensor& operator[](int64_t i) const { return elements_->tensors[static_cast<size_t>(i)]; }
-  // To change: the list's own, copied if they are not.
-  std::vector<Tensor>& mutable_elements();
-  // InvalidArgument when it cannot be that long, ResourceExhausted above kMaxSize.
-  Status Resize(int64_t size);
+  // To change: the list's own, copied if they are not, with room for `more` than there are. They
+  // count against the limit of `allocator`: ResourceExhausted, with nothing changed, when there is
+  // no room for them.
+  StatusOr<std::vector<Tensor>*> MutableElements(Allocator* allocator, int64_t more = 0);
+  // InvalidArgument when it cannot be that long, ResourceExhausted above kMaxSize, too.
+  Status Resize(int64_t size, Allocator* allocator);
 
   // Element i, zeros of `shape` where it holds nothing.
   StatusOr<Tensor> Read(int64_t i, const PartialShape& shape, Allocator* allocator) const;
@@ -55,7 +55,9 @@ class TensorList final : public VariantValue {
 
  private:
   struct Elements {
+    explicit Elements(Allocator* allocator) : charge(allocator) {}
     std::atomic<int> references{1};
+    MemoryCharge charge;  // of this and of the vector
     std::vector<Tensor> tensors;
   };
   void Unref();
@@ -63,7 +65,7 @@ class TensorList final : public VariantValue {
   DType dtype_;
   PartialShape element_shape_;
   int64_t max_size_;
-  Elements* elements_;  // one reference; null only after a move
+  Elements* elements_ = nullptr;  // one reference; null: none yet, or moved on
 };
 
 // The list in input i, of elements of `dtype` (kInvalid: any). InvalidArgument when there is none.
@@ -73,7 +75,11 @@ StatusOr<const TensorList*> ListInput(const KernelContext& context, int i,
                                       DType dtype = DType::kInvalid);
 // The list that an element of a variant tensor is.
 StatusOr<const TensorList*> ListIn(const Variant& variant);
-Tensor VariantOf(TensorList list);
+// The list as a value, which counts against the limit of `allocator` as long as somebody has it:
+// ResourceExhausted when there is no room.
+StatusOr<Variant> ValueOf(TensorList list, Allocator* allocator);
+// The same as a scalar.
+StatusOr<Tensor> VariantOf(TensorList list, Allocator* allocator);
 
 // The shape of an element as a tensor of sizes says it: -1 alone is an unknown shape.
 StatusOr<PartialShape> ElementShapeFrom(const Tensor& sizes);

@@ -5,7 +5,9 @@
 #include <mutex>
 
 #include "base/parallel.h"
+#include "base/work_scope.h"
 #include "tensor/dispatch.h"
+#include "tensor/text_memory.h"
 
 namespace carillon {
 namespace {
@@ -61,6 +63,8 @@ VariableLock::VariableLock(std::span<VariableResource* const> variables)
 }
 
 VariableLock::~VariableLock() {
+  const WorkPause pause;
+  PutBack();
   for (VariableResource* variable : locked_) variable->mutex_.unlock();
 }
 
@@ -69,7 +73,25 @@ StatusOr<const Tensor*> VariableLock::Readable(const VariableResource& variable)
   return &variable.value_;
 }
 
+Status VariableLock::CountText() const {
+  Status status;
+  for (const auto& [variable, before] : uncounted_)
+    if (status.ok()) status = ChargeText(variable->value_);
+  if (!status.ok()) PutBack();
+  uncounted_.clear();
+  return status;
+}
+
+void VariableLock::PutBack() const {
+  // The last comes first: a variable may have been changed twice.
+  for (auto change = uncounted_.rbegin(); change != uncounted_.rend(); ++change)
+    change->first->value_ = std::move(change->second);
+}
+
 StatusOr<Tensor*> VariableLock::Writable(VariableResource& variable, Allocator* allocator) const {
+  // While somebody else has the value it is copied.
+  if (variable.value_.dtype() == DType::kString)
+    uncounted_.emplace_back(&variable, variable.value_);
   CARILLON_ASSIGN_OR_RETURN(const Rewrite rewrite, Rewritable(variable, allocator));
   const Tensor& from = rewrite.from;
   Tensor* to = rewrite.to;

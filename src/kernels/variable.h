@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/container/inlined_vector.h"
 #include "absl/functional/function_ref.h"
@@ -64,9 +65,13 @@ class VariableLock {
 
   // The value to read. FailedPrecondition when uninitialised.
   StatusOr<const Tensor*> Readable(const VariableResource& variable) const;
-  // The value to change in place: copied first when somebody else holds the memory.
-  // FailedPrecondition when uninitialised.
+  // The value to change in place: copied first when somebody else holds the memory, and always when
+  // it is of strings, whose text is then counted anew. FailedPrecondition when uninitialised.
   StatusOr<Tensor*> Writable(VariableResource& variable, Allocator* allocator) const;
+  // To be called once the strings of Writable are set: ResourceExhausted, with the values as they
+  // were before, when there is no memory for their text. Without it the end of the lock puts these
+  // back.
+  Status CountText() const;
 
   // For a pass that computes every element anew: `from` is the value as it was, `to` the value as
   // it will be. They are the same memory when nobody else holds that; so no copy is ever made.
@@ -84,7 +89,11 @@ class VariableLock {
   void Set(VariableResource& variable, Tensor value) const { variable.value_ = std::move(value); }
 
  private:
+  void PutBack() const;
+
   absl::InlinedVector<VariableResource*, 4> locked_;  // sorted, unique
+  // Values of strings before the changes that are not counted yet.
+  mutable std::vector<std::pair<VariableResource*, Tensor>> uncounted_;
 };
 
 }  // namespace carillon

@@ -82,6 +82,7 @@ TEST(VariableResource, CopiesStrings) {
   {
     VariableLock lock({&variable});
     lock.Writable(variable, HostAllocator()).value()->mutable_data<std::string>()[0] = "z";
+    EXPECT_TRUE(lock.CountText().ok());
   }
   EXPECT_EQ(held.data<std::string>()[0], "a");
   EXPECT_EQ(variable.Snapshot().data<std::string>()[0], "z");
@@ -125,6 +126,32 @@ TEST(VariableLock, LocksInOneOrderWhateverIsAsked) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(a.Snapshot().scalar<int64_t>(), 8000);
   EXPECT_EQ(b.Snapshot().scalar<int64_t>(), 8000);
+}
+
+TEST(VariableLock, CountsTheTextThatAnUpdateLeaves) {
+  const auto limited = MakePoolAllocator({.limit_bytes = 1 << 20});
+  {
+    VariableResource variable(kString, "v");
+    variable.Assign(Tensor::FromVector(std::vector<std::string>(4)));
+    const auto set = [&](int i, size_t size, bool ends) {
+      VariableLock lock({&variable});
+      lock.Writable(variable, limited.get()).value()->mutable_data<std::string>()[i] =
+          std::string(size, 'x');
+      return ends ? lock.CountText() : absl::OkStatus();
+    };
+    const auto size_of = [&](int i) { return variable.Snapshot().data<std::string>()[i].size(); };
+    ASSERT_TRUE(set(0, 300000, true).ok());
+    EXPECT_GT(limited->stats().bytes_in_use, 300000);
+    EXPECT_TRUE(absl::IsResourceExhausted(set(1, 900000, true)));
+    EXPECT_EQ(size_of(0), 300000u);
+    EXPECT_EQ(size_of(1), 0u) << "as it was";
+    ASSERT_TRUE(set(1, 10000, false).ok());
+    EXPECT_EQ(size_of(1), 0u) << "it did not get to its end";
+    ASSERT_TRUE(set(1, 10000, true).ok());
+    EXPECT_EQ(size_of(1), 10000u);
+    EXPECT_LT(limited->stats().bytes_in_use, 330000);
+  }
+  EXPECT_EQ(limited->stats().bytes_in_use, 0);
 }
 
 }  // namespace

@@ -17,12 +17,14 @@
 
 #include <cstdint>
 #include <functional>
-#include <list>
+#include <iterator>
+#include <map>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "base/status.h"
+#include "base/work_scope.h"
 #include "kernels/services.h"
 
 namespace carillon {
@@ -53,11 +55,14 @@ class Waiter {
   friend class Finished;
   // Under the resource's lock until the wait is over.
   Registration registration_;
+  uint64_t number_ = 0;  // in its list; 0: not there
   bool over_ = false;
 };
 
 // Waiters whose wait ended while the resource's lock was held, and who are told when this goes out
-// of scope: to be made before the lock is taken.
+// of scope: to be made before the lock is taken. As long as it lives the thread's WorkScope pauses:
+// what changes under the lock does so completely, and what those who are told do is not the
+// thread's own work.
 class Finished {
  public:
   Finished() = default;
@@ -77,6 +82,7 @@ class Finished {
   }
 
  private:
+  const WorkPause pause_;
   std::vector<std::pair<std::shared_ptr<Waiter>, Status>> waiters_;
 };
 
@@ -85,18 +91,27 @@ template <typename W>
 class WaitList {
  public:
   bool empty() const { return waiters_.empty(); }
-  W& front() const { return *waiters_.front(); }
+  W& front() const { return *waiters_.begin()->second; }
 
   // False when the step was cancelled meanwhile: then the waiter has been finished, or is about to.
   bool Add(std::shared_ptr<W> waiter, const Registration& registration) {
     if (waiter->over_) return false;
     waiter->registration_ = registration;
-    waiters_.push_back(std::move(waiter));
+    waiter->number_ = ++added_;
+    waiters_.emplace_hint(waiters_.end(), added_, std::move(waiter));
     return true;
   }
   void FinishFront(Status status, Finished* finished) {
-    finished->Add(std::move(waiters_.front()), std::move(status));
-    waiters_.pop_front();
+    finished->Add(std::move(waiters_.extract(waiters_.begin()).mapped()), std::move(status));
+  }
+  // Ends the wait of the one that was added last if `try_serve(waiter, &status)` is true.
+  template <typename TryServe>
+  bool FinishLast(TryServe try_serve, Finished* finished) {
+    const auto last = std::prev(waiters_.end());
+    Status status;
+    if (!try_serve(*last->second, &status)) return false;
+    finished->Add(std::move(waiters_.extract(last).mapped()), std::move(status));
+    return true;
   }
   // Ends the wait of each for whom `try_serve(waiter, &status)` is true.
   template <typename TryServe>
@@ -104,10 +119,8 @@ class WaitList {
     for (auto waiter = waiters_.begin(); waiter != waiters_.end();) {
       Status status;
       const auto next = std::next(waiter);
-      if (try_serve(**waiter, &status)) {
-        finished->Add(std::move(*waiter), std::move(status));
-        waiters_.erase(waiter);
-      }
+      if (try_serve(*waiter->second, &status))
+        finished->Add(std::move(waiters_.extract(waiter).mapped()), std::move(status));
       waiter = next;
     }
   }
@@ -118,12 +131,13 @@ class WaitList {
   bool Cancel(W& waiter) {
     if (waiter.over_) return false;
     waiter.registration_ = {};
-    waiters_.remove_if([&](const std::shared_ptr<W>& other) { return other.get() == &waiter; });
+    waiters_.erase(waiter.number_);
     return true;
   }
 
  private:
-  std::list<std::shared_ptr<W>> waiters_;
+  std::map<uint64_t, std::shared_ptr<W>> waiters_;  // by their numbers
+  uint64_t added_ = 0;
 };
 
 }  // namespace carillon

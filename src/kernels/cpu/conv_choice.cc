@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -27,7 +28,8 @@ constexpr ConvCandidate kCandidates[] = {
 // Memory that holds numbers of ordinary size; empty when there is none to be had.
 class Scratch {
  public:
-  explicit Scratch(size_t bytes) : bytes_(bytes), data_(HostAllocator()->Allocate(bytes)) {
+  Scratch(size_t bytes, Allocator* allocator)
+      : bytes_(bytes), allocator_(allocator), data_(allocator->Allocate(bytes)) {
     if (data_ == nullptr) return;
     auto* const values = static_cast<float*>(data_);
     ParallelFor(static_cast<int64_t>(bytes / sizeof(float)), 1 << 16,
@@ -37,7 +39,7 @@ class Scratch {
                 });
   }
   ~Scratch() {
-    if (data_ != nullptr) HostAllocator()->Free(data_, bytes_);
+    if (data_ != nullptr) allocator_->Free(data_, bytes_);
   }
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
@@ -45,6 +47,7 @@ class Scratch {
 
  private:
   const size_t bytes_;
+  Allocator* const allocator_;
   void* const data_;
 };
 
@@ -63,12 +66,13 @@ double Time(const Body& body) {
 
 class Measurement {
  public:
-  explicit Measurement(const ConvProblem& problem)
+  Measurement(const ConvProblem& problem, Allocator* allocator)
       : problem_(problem),
-        input_(Bytes(problem.geometry.InputShape())),
-        output_(Bytes(problem.geometry.OutputShape())),
-        filter_(Bytes(problem.geometry.FilterShape())),
-        bias_(static_cast<size_t>(problem.geometry.out_channels) * sizeof(float)) {}
+        allocator_(allocator),
+        input_(Bytes(problem.geometry.InputShape()), allocator),
+        output_(Bytes(problem.geometry.OutputShape()), allocator),
+        filter_(Bytes(problem.geometry.FilterShape()), allocator),
+        bias_(static_cast<size_t>(problem.geometry.out_channels) * sizeof(float), allocator) {}
 
   bool has_memory() const {
     return input_.data() && output_.data() && filter_.data() && bias_.data();
@@ -99,11 +103,11 @@ class Measurement {
     return static_cast<size_t>(shape.num_elements()) * sizeof(float);
   }
 
-  static double Reorder(const Layout& from, const Layout& to, const Shape& shape) {
+  double Reorder(const Layout& from, const Layout& to, const Shape& shape) const {
     if (SameLayout(from, to)) return 0;
     const dnnl::memory::desc from_desc = DescOf(from, DType::kFloat, shape);
     const dnnl::memory::desc to_desc = DescOf(to, DType::kFloat, shape);
-    const Scratch source(Bytes(shape)), target(Bytes(shape));
+    const Scratch source(Bytes(shape), allocator_), target(Bytes(shape), allocator_);
     if (source.data() == nullptr || target.data() == nullptr) return kHopeless;
     double seconds = kHopeless;
     const Status status = CatchDnnl([&] {
@@ -118,22 +122,25 @@ class Measurement {
   }
 
   const ConvProblem& problem_;
+  Allocator* const allocator_;
   const Scratch input_, output_, filter_, bias_;
 };
 
 // The position of the fastest. They run in turns, so that what disturbs the machine for a while
 // disturbs all. After each turn those that are behind drop out, more of them each time, since a
-// time of several turns is known better; it is over when one is left or the time is up.
-size_t FindFastest(const ConvProblem& problem,
-                   const std::vector<std::unique_ptr<ConvAlgorithm>>& algorithms) {
+// time of several turns is known better; it is over when one is left or the time is up. None when
+// there is no memory for it.
+std::optional<size_t> FindFastest(const ConvProblem& problem,
+                                  const std::vector<std::unique_ptr<ConvAlgorithm>>& algorithms,
+                                  Allocator* allocator) {
   constexpr double kMayBeBehind[] = {2.0, 1.3, 1.15};  // after the first, second and third turn
   constexpr double kMostSeconds = 0.15;                // of all turns but the first
-  const Measurement measurement(problem);
+  const Measurement measurement(problem, allocator);
   size_t scratch_bytes = kTensorAlignment;
   for (const auto& algorithm : algorithms)
     scratch_bytes = std::max(scratch_bytes, algorithm->scratch_bytes());
-  const Scratch scratch(scratch_bytes);
-  if (!measurement.has_memory() || scratch.data() == nullptr) return 0;
+  const Scratch scratch(scratch_bytes, allocator);
+  if (!measurement.has_memory() || scratch.data() == nullptr) return std::nullopt;
 
   struct Racer {
     size_t position;
@@ -249,9 +256,10 @@ ConvAlgorithmResult ChooseConvAlgorithm(const ConvProblem& problem, const Kernel
   }
   if (accepted.empty()) return Unimplemented("oneDNN takes this convolution in no way", refusals);
   if (accepted.size() == 1) return std::move(accepted.front());
-  const size_t winner = FindFastest(problem, accepted);
-  Choices().Remember(key, accepted[winner]->name());
-  return std::move(accepted[winner]);
+  const std::optional<size_t> winner = FindFastest(problem, accepted, options.allocator);
+  if (!winner) return std::move(accepted.front());
+  Choices().Remember(key, accepted[*winner]->name());
+  return std::move(accepted[*winner]);
 }
 
 }  // namespace carillon

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "base/work_scope.h"
+
 namespace carillon {
 
 dnnl::memory::data_type DnnlType(DType dtype) {
@@ -81,6 +83,7 @@ dnnl::memory::desc DescOf(const Layout& layout, DType dtype, const Shape& shape)
 }
 
 Status CatchDnnl(absl::FunctionRef<void()> body) {
+  const WorkPause pause;  // its locks and caches are not made for what operator new throws
   try {
     body();
   } catch (const dnnl::error& error) {

@@ -122,6 +122,17 @@ KernelResult MakeConv(const KernelRequest& request) {
       problem.geometry.OutputShape().num_elements() == 0) {
     return Unimplemented("there are no elements");
   }
+  // oneDNN cannot be stopped: what would take it long is left to loops that can. It has no fast
+  // way for filters that are this large.
+  constexpr double kMostProducts = 2e12, kMostSlowProducts = 2e9;
+  constexpr int64_t kLargeFilter = 32 * 32;
+  const auto taps = filter.dim(0) * filter.dim(1);
+  const double products = static_cast<double>(problem.geometry.OutputShape().num_elements()) *
+                          static_cast<double>(filter.num_elements()) /
+                          static_cast<double>(problem.geometry.out_channels);
+  if (products > (taps > kLargeFilter ? kMostSlowProducts : kMostProducts)) {
+    return Unimplemented("it is too much to be computed in one go");
+  }
   if (op.grad >= 0 && grad != problem.geometry.OutputShape())
     return Unimplemented("the gradient has another shape than the output");
   problem.has_bias = op.bias >= 0 || op.bias_output >= 0;

@@ -6,6 +6,7 @@
 #include "kernels/cpu/image_layout.h"
 #include "kernels/cpu/nn.h"
 #include "kernels/cpu/vec.h"
+#include "kernels/work.h"
 
 namespace carillon {
 namespace {
@@ -70,6 +71,7 @@ void MaxPool(const PoolProblem& p, const float* input, float* output) {
     const float* from = input + plane * p.in.plane();
     float* to = output + plane * p.out.plane();
     for (int64_t y = 0; y < g.height.output; ++y) {
+      if (WorkIsCancelled()) return;
       const Taps ty(g.height, g.height.Start(y));
       for (int64_t x = 0; x < g.width.output; ++x) {
         const Taps tx(g.width, g.width.Start(x));
@@ -103,6 +105,7 @@ void MaxPoolGrad(const PoolProblem& p, const float* input, const float* grad, fl
     float* to = result + plane * p.in.plane();
     if (!tile) std::fill_n(to, p.in.plane(), 0.0f);
     for (int64_t y = 0; y < g.height.output; ++y) {
+      if (WorkIsCancelled()) return;
       const Taps ty(g.height, g.height.Start(y));
       for (int64_t x = 0; x < g.width.output; ++x) {
         const Taps tx(g.width, g.width.Start(x));
@@ -144,6 +147,7 @@ void AvgPool(const PoolProblem& p, const float* input, float* output) {
     const float* from = input + plane * p.in.plane();
     float* to = output + plane * p.out.plane();
     for (int64_t y = 0; y < g.height.output; ++y) {
+      if (WorkIsCancelled()) return;
       const Taps ty(g.height, g.height.Start(y));
       for (int64_t x = 0; x < g.width.output; ++x) {
         const Taps tx(g.width, g.width.Start(x));
@@ -169,6 +173,7 @@ void AvgPoolGrad(const PoolProblem& p, const float* grad, float* result) {
     float* to = result + plane * p.in.plane();
     std::fill_n(to, p.in.plane(), 0.0f);
     for (int64_t y = 0; y < g.height.output; ++y) {
+      if (WorkIsCancelled()) return;
       const Taps ty(g.height, g.height.Start(y));
       for (int64_t x = 0; x < g.width.output; ++x) {
         const Taps tx(g.width, g.width.Start(x));
@@ -198,6 +203,10 @@ StatusOr<PoolProblem> MakeProblem(const KernelRequest& request, const Shape& inp
   p.output_shape = p.geometry.OutputShape();
   if (input.num_elements() == 0 || p.output_shape.num_elements() == 0)
     return Unimplemented("there are no elements");
+  // One pixel of the output is computed in one go, whether the step is still wanted or not.
+  constexpr int64_t kMostTaps = 1 << 16;
+  if (p.geometry.height.size * p.geometry.width.size > kMostTaps)
+    return Unimplemented("the window is too large");
   const std::optional<ChannelBlocks> in = ViewAsBlocks(layout, input, attrs.format);
   if (!in) return Unimplemented("the layout ", layout->ToString(), " is not known here");
   if (in->block < kVec / 2) return Unimplemented("too few channels lie side by side");
@@ -231,7 +240,7 @@ class MaxPoolKernel final : public Kernel {
     CARILLON_RETURN_IF_ERROR(CheckMadeFor(context, 0, problem_.input_shape));
     CARILLON_ASSIGN_OR_RETURN(Tensor * output, context.AllocateOutput(0, problem_.output_shape));
     MaxPool(problem_, context.input(0).data<float>(), output->mutable_data<float>());
-    return absl::OkStatus();
+    return CheckWanted();
   }
 
  private:
@@ -265,7 +274,7 @@ class MaxPoolGradKernel final : public Kernel {
     CARILLON_ASSIGN_OR_RETURN(Tensor * result, context.AllocateOutput(0, problem_.input_shape));
     MaxPoolGrad<relu>(problem_, context.input(0).data<float>(), context.input(2).data<float>(),
                       result->mutable_data<float>());
-    return absl::OkStatus();
+    return CheckWanted();
   }
 
  private:
@@ -289,7 +298,7 @@ class AvgPoolKernel final : public Kernel {
     CARILLON_RETURN_IF_ERROR(CheckMadeFor(context, 0, problem_.input_shape));
     CARILLON_ASSIGN_OR_RETURN(Tensor * output, context.AllocateOutput(0, problem_.output_shape));
     AvgPool(problem_, context.input(0).data<float>(), output->mutable_data<float>());
-    return absl::OkStatus();
+    return CheckWanted();
   }
 
  private:
@@ -323,7 +332,7 @@ class AvgPoolGradKernel final : public Kernel {
     CARILLON_RETURN_IF_ERROR(CheckMadeFor(context, 1, problem_.output_shape));
     CARILLON_ASSIGN_OR_RETURN(Tensor * result, context.AllocateOutput(0, problem_.input_shape));
     AvgPoolGrad(problem_, context.input(1).data<float>(), result->mutable_data<float>());
-    return absl::OkStatus();
+    return CheckWanted();
   }
 
  private:

@@ -26,8 +26,9 @@ class AccumulatorKernel final : public NamedResourceKernel<Accumulator> {
                  .sparse = sparse} {}
 
  private:
-  StatusOr<std::shared_ptr<Accumulator>> Create(KernelContext&) const override {
-    return sparse ? MakeSparseAccumulator(options_) : MakeDenseAccumulator(options_);
+  StatusOr<std::shared_ptr<Accumulator>> Create(KernelContext& context) const override {
+    return sparse ? MakeSparseAccumulator(options_, context.services().allocator)
+                  : MakeDenseAccumulator(options_);
   }
   Status Check(const Accumulator& existing) const override {
     const AccumulatorOptions& other = existing.options();

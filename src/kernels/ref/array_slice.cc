@@ -199,7 +199,8 @@ class StridedSliceAssignKernel final : public Kernel {
     CARILLON_ASSIGN_OR_RETURN(Tensor * target,
                               lock.Writable(*variable, context.services().allocator));
     PassReference(context);
-    return AssignSlice(slice, value, *target);
+    CARILLON_RETURN_IF_ERROR(AssignSlice(slice, value, *target));
+    return lock.CountText();
   }
 
  private:

@@ -1,11 +1,13 @@
 // Kernels that find repeated values: Unique and its kin, ListDiff.
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/hash/hash.h"
+#include "base/foreign_memory.h"
 #include "graph/shape_context.h"
 #include "kernels/ref/array_copy.h"
 #include "kernels/ref/array_kernels.h"
@@ -57,6 +59,35 @@ struct RowEqual {
   }
 };
 
+// A flat hash table, which is not made for what operator new may throw: its room is counted, and
+// made, before anything is put into it.
+template <typename Table>
+class CountedTable {
+ public:
+  explicit CountedTable(Table table) : table_(std::move(table)) {}
+  const Table& get() const { return table_; }
+  // With room for one more.
+  Table& ToInsert() {
+    if (table_.size() == room_) Grow();
+    return table_;
+  }
+
+ private:
+  void Grow() {
+    const size_t room = std::max<size_t>(16, 2 * room_);
+    constexpr size_t kSlot = sizeof(typename Table::value_type) + 1;
+    auto memory = std::make_unique<ForeignMemory>(2 * room * kSlot);
+    const WorkPause pause;
+    table_.reserve(room);
+    memory_ = std::move(memory);
+    room_ = room;
+  }
+
+  Table table_;
+  size_t room_ = 0;
+  std::unique_ptr<ForeignMemory> memory_;
+};
+
 // For each row the number of its kind, kinds numbered as they first appear. A row with a NaN is not
 // even equal to itself: it never enters a hash table, and is a kind of its own.
 struct Kinds {
@@ -69,12 +100,12 @@ template <typename T>
 Kinds FindKinds(const T* rows, int64_t count, int64_t width) {
   Kinds kinds;
   kinds.kind_of_row.reserve(static_cast<size_t>(count));
-  absl::flat_hash_map<const T*, int64_t, RowHash<T>, RowEqual<T>> known(0, RowHash<T>{width},
-                                                                        RowEqual<T>{width});
+  using Table = absl::flat_hash_map<const T*, int64_t, RowHash<T>, RowEqual<T>>;
+  CountedTable<Table> known(Table(0, RowHash<T>{width}, RowEqual<T>{width}));
   for (int64_t i = 0; i < count; ++i) {
     const T* row = rows + i * width;
     int64_t kind = static_cast<int64_t>(kinds.first_row.size());
-    if (RowEqual<T>{width}(row, row)) kind = known.try_emplace(row, kind).first->second;
+    if (RowEqual<T>{width}(row, row)) kind = known.ToInsert().try_emplace(row, kind).first->second;
     if (kind == static_cast<int64_t>(kinds.first_row.size())) {
       kinds.first_row.push_back(i);
       kinds.count.push_back(0);
@@ -158,13 +189,13 @@ Status RunListDiff(KernelContext& context) {
   if (!DispatchComparable(x.dtype(), [&]<typename T>() {
         const T* from = static_cast<const T*>(x.raw_data());
         const T* without = static_cast<const T*>(y.raw_data());
-        absl::flat_hash_set<const T*, RowHash<T>, RowEqual<T>> excluded(0, RowHash<T>{1},
-                                                                        RowEqual<T>{1});
+        using Table = absl::flat_hash_set<const T*, RowHash<T>, RowEqual<T>>;
+        CountedTable<Table> excluded(Table(0, RowHash<T>{1}, RowEqual<T>{1}));
         for (int64_t i = 0; i < y.dim(0); ++i) {
-          if (RowEqual<T>{1}(without + i, without + i)) excluded.insert(without + i);
+          if (RowEqual<T>{1}(without + i, without + i)) excluded.ToInsert().insert(without + i);
         }
         for (int64_t i = 0; i < x.dim(0); ++i) {
-          if (!excluded.contains(from + i)) kept.push_back(i);
+          if (!excluded.get().contains(from + i)) kept.push_back(i);
         }
       })) {
     return Unimplemented("values of dtype ", DTypeName(x.dtype()), " cannot be compared");

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "base/background.h"
-#include "base/throw.h"
 #include "kernels/kernel.h"
+#include "kernels/work.h"
 
 namespace carillon {
 
@@ -14,9 +14,7 @@ class BlockingKernel : public AsyncKernel {
  public:
   void RunAsync(KernelContext& context, Done done) final {
     auto work = [this, &context, done = std::move(done)] {
-      Status status;
-      const Status thrown = CatchAsStatus([&] { status = Work(context); });
-      done(thrown.ok() ? status : thrown);
+      done(RunOnAccount(context.services(), [&] { return Work(context); }));
     };
     if (context.services().background == nullptr) {
       work();

@@ -1,5 +1,5 @@
 // Kernels that save, restore and merge checkpoints.
-#include "absl/strings/str_format.h"
+#include "base/str_format.h"
 #include "checkpoint/bundle.h"
 #include "kernels/families.h"
 #include "kernels/ref/blocking.h"
@@ -79,7 +79,8 @@ Status RestoreOne(KernelContext& context, int i, const std::string& name, const 
 
 Status RunRestore(KernelContext& context) {
   CARILLON_ASSIGN_OR_RETURN(const Request request, ReadRequest(context, context.num_outputs()));
-  CARILLON_ASSIGN_OR_RETURN(auto reader, BundleReader::Open(PosixEnv(), request.prefix));
+  CARILLON_ASSIGN_OR_RETURN(
+      auto reader, BundleReader::Open(PosixEnv(), request.prefix, context.services().allocator));
   for (int i = 0; i < context.num_outputs(); ++i) {
     const auto at = static_cast<size_t>(i);
     CARILLON_RETURN_IF_ERROR(
@@ -121,18 +122,17 @@ Status CheckScalars(const KernelContext& context) {
 
 Status RunShardedFilename(KernelContext& context) {
   CARILLON_RETURN_IF_ERROR(CheckScalars(context));
-  context.set_output(0,
-                     Tensor::Scalar(absl::StrFormat(
-                         "%s-%05d-of-%05d", context.input(0).scalar<std::string>().c_str(),
-                         context.input(1).scalar<int32_t>(), context.input(2).scalar<int32_t>())));
+  context.set_text(
+      0, StrFormat("%s-%05d-of-%05d", context.input(0).scalar<std::string>().c_str(),
+                   context.input(1).scalar<int32_t>(), context.input(2).scalar<int32_t>()));
   return absl::OkStatus();
 }
 
 Status RunShardedFilespec(KernelContext& context) {
   CARILLON_RETURN_IF_ERROR(CheckScalars(context));
-  context.set_output(0, Tensor::Scalar(absl::StrFormat(
-                            "%s-\?\?\?\?\?-of-%05d", context.input(0).scalar<std::string>().c_str(),
-                            context.input(1).scalar<int32_t>())));
+  context.set_text(
+      0, StrFormat("%s-\?\?\?\?\?-of-%05d", context.input(0).scalar<std::string>().c_str(),
+                   context.input(1).scalar<int32_t>()));
   return absl::OkStatus();
 }
 

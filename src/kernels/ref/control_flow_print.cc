@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "absl/strings/str_split.h"
+#include "base/env.h"
 #include "base/logging.h"
 #include "kernels/kernel.h"
 #include "kernels/ref/control_flow.h"
@@ -143,12 +144,15 @@ class PrintV2Kernel final : public Kernel {
     std::fflush(file);
   }
   Status AppendToFile(const std::string& text) const {
-    std::FILE* file = std::fopen(path_.c_str(), "a");
-    if (file == nullptr) return InvalidArgument("cannot append to file '", path_, "'");
-    const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
-    const bool closed = std::fclose(file) == 0;
-    if (written && closed) return absl::OkStatus();
-    return InvalidArgument("cannot write to file '", path_, "'");
+    const auto append = [&]() -> Status {
+      CARILLON_ASSIGN_OR_RETURN(auto file,
+                                PosixEnv().OpenForWriting(path_, Env::WriteMode::kAppend));
+      CARILLON_RETURN_IF_ERROR(file->Append(text));
+      return file->Close();
+    };
+    const Status status = append();
+    if (status.ok()) return status;
+    return InvalidArgument("cannot append to file '", path_, "': ", std::string(status.message()));
   }
 
   const Stream stream_;

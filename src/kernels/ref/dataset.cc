@@ -33,7 +33,12 @@ void SetAnonymousResource(KernelContext& context, std::shared_ptr<Resource> reso
 }
 
 Status RunNoResource(KernelContext& context) {
-  SetAnonymousResource(context, std::make_shared<NoResource>());
+  CARILLON_ASSIGN_OR_RETURN(auto resource,
+                            MakeOnAccount(context.services().allocator, "",
+                                          []() -> StatusOr<std::shared_ptr<NoResource>> {
+                                            return std::make_shared<NoResource>();
+                                          }));
+  SetAnonymousResource(context, std::move(resource));
   return absl::OkStatus();
 }
 
@@ -90,7 +95,31 @@ Status FunctionDatasetKernel::Run(KernelContext& context) {
   for (int i = captures_begin_; i < captures_end_; ++i) captured.push_back(context.Keep(i));
   CARILLON_ASSIGN_OR_RETURN(DatasetPtr dataset,
                             Make(context, CapturedFunction(function_, std::move(captured))));
-  context.set_output(0, Tensor::Scalar(Variant{std::move(dataset)}));
+  return SetDataset(context, std::move(dataset));
+}
+
+Status SetDataset(KernelContext& context, DatasetPtr dataset) {
+  constexpr int kMostDepth = 2000;
+  constexpr int64_t kMostCount = 100'000;
+  Dataset::Extent extent;
+  for (int i = 0; i < context.num_inputs(); ++i) {
+    const Tensor& input = context.input(i);
+    if (input.dtype() != DType::kVariant || input.num_elements() != 1) continue;
+    const auto* inner = dynamic_cast<const Dataset*>(input.data<Variant>()[0].value.get());
+    if (inner == nullptr) continue;
+    extent.depth = std::max(extent.depth, inner->extent().depth + 1);
+    extent.count += inner->extent().count;
+  }
+  if (extent.depth > kMostDepth || extent.count > kMostCount) {
+    return InvalidArgument("a data set may be made of ", kMostCount, " others, ", kMostDepth,
+                           " of them inside of each other; this one is made of ", extent.count,
+                           ", ", extent.depth, " deep");
+  }
+  dataset->set_extent(extent);
+  CARILLON_ASSIGN_OR_RETURN(DatasetPtr counted,
+                            MakeOnAccount(context.services().allocator, "",
+                                          [&]() -> StatusOr<DatasetPtr> { return dataset; }));
+  context.set_output(0, Tensor::Scalar(Variant{std::move(counted)}));
   return absl::OkStatus();
 }
 

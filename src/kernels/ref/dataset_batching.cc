@@ -20,6 +20,7 @@ Status ReadElements(const IteratorContext& context, int64_t size, bool drop_rema
     CARILLON_RETURN_IF_ERROR((*input)->GetNext(context, &element, &end));
     if (end) break;
     elements->push_back(std::move(element));
+    CARILLON_RETURN_IF_ERROR(context.CheckCancelled());
   }
   if (!end) return absl::OkStatus();
   input->reset();
@@ -94,22 +95,22 @@ class BatchDataset final : public Dataset {
         : IteratorOf(dataset), input_(std::move(input)) {}
 
     Status GetNext(const IteratorContext& context, Element* batch, bool* end) override {
+      // Not kept between calls: a batch for which there is no memory gives back what it has.
+      std::vector<Element> elements;
       CARILLON_RETURN_IF_ERROR(ReadElements(context, dataset().batch_size_,
-                                            dataset().drop_remainder_, &input_, &elements_));
-      *end = elements_.empty();
+                                            dataset().drop_remainder_, &input_, &elements));
+      *end = elements.empty();
       if (*end) return absl::OkStatus();
       batch->clear();
-      for (size_t c = 0; c < elements_[0].size(); ++c) {
-        CARILLON_ASSIGN_OR_RETURN(Tensor stacked, Stack(elements_, c, context));
+      for (size_t c = 0; c < elements[0].size(); ++c) {
+        CARILLON_ASSIGN_OR_RETURN(Tensor stacked, Stack(elements, c, context));
         batch->push_back(std::move(stacked));
       }
-      elements_.clear();
       return absl::OkStatus();
     }
 
    private:
     std::unique_ptr<DatasetIterator> input_;
-    std::vector<Element> elements_;
   };
   const DatasetPtr input_;
   const int64_t batch_size_;
@@ -165,26 +166,26 @@ class PaddedBatchDataset final : public Dataset {
         : IteratorOf(dataset), input_(std::move(input)) {}
 
     Status GetNext(const IteratorContext& context, Element* batch, bool* end) override {
+      std::vector<Element> elements;
       CARILLON_RETURN_IF_ERROR(ReadElements(context, dataset().batch_size_,
-                                            dataset().drop_remainder_, &input_, &elements_));
-      *end = elements_.empty();
+                                            dataset().drop_remainder_, &input_, &elements));
+      *end = elements.empty();
       if (*end) return absl::OkStatus();
       batch->clear();
-      for (size_t c = 0; c < elements_[0].size(); ++c) {
-        CARILLON_ASSIGN_OR_RETURN(const Shape padded, PaddedShape(c));
-        CARILLON_ASSIGN_OR_RETURN(Tensor padded_batch, Pad(c, padded, context));
+      for (size_t c = 0; c < elements[0].size(); ++c) {
+        CARILLON_ASSIGN_OR_RETURN(const Shape padded, PaddedShape(elements, c));
+        CARILLON_ASSIGN_OR_RETURN(Tensor padded_batch, Pad(elements, c, padded, context));
         batch->push_back(std::move(padded_batch));
       }
-      elements_.clear();
       return absl::OkStatus();
     }
 
    private:
     // What is open takes the largest size among the elements.
-    StatusOr<Shape> PaddedShape(size_t c) const {
+    StatusOr<Shape> PaddedShape(const std::vector<Element>& elements, size_t c) const {
       const PartialShape& wanted = dataset().padded_[c];
       std::vector<int64_t> dims(wanted.dims().begin(), wanted.dims().end());
-      for (const Element& element : elements_) {
+      for (const Element& element : elements) {
         const Shape& shape = element[c].shape();
         if (shape.rank() != wanted.rank())
           return InvalidArgument(
@@ -204,11 +205,12 @@ class PaddedBatchDataset final : public Dataset {
       return padded;
     }
 
-    StatusOr<Tensor> Pad(size_t c, const Shape& padded, const IteratorContext& context) const {
+    StatusOr<Tensor> Pad(const std::vector<Element>& elements, size_t c, const Shape& padded,
+                         const IteratorContext& context) const {
       const Tensor& padding = dataset().padding_[c];
       CARILLON_ASSIGN_OR_RETURN(Tensor batch,
-                                AllocateBatch(padding.dtype(), elements_.size(), padded, context));
-      for (const Element& element : elements_) {
+                                AllocateBatch(padding.dtype(), elements.size(), padded, context));
+      for (const Element& element : elements) {
         if (element[c].dtype() != padding.dtype())
           return InvalidArgument("component ", c, " is ", DTypeName(element[c].dtype()), ", not ",
                                  DTypeName(padding.dtype()));
@@ -216,7 +218,7 @@ class PaddedBatchDataset final : public Dataset {
       DispatchBySize(padding.dtype(), [&]<typename T>() {
         T* to = static_cast<T*>(batch.mutable_raw_data());
         std::fill(to, to + batch.num_elements(), *static_cast<const T*>(padding.raw_data()));
-        for (const Element& element : elements_) {
+        for (const Element& element : elements) {
           if (element[c].num_elements() > 0)
             CopyIntoCorner(static_cast<const T*>(element[c].raw_data()), element[c].shape(), to,
                            padded, 0);
@@ -227,7 +229,6 @@ class PaddedBatchDataset final : public Dataset {
     }
 
     std::unique_ptr<DatasetIterator> input_;
-    std::vector<Element> elements_;
   };
   const DatasetPtr input_;
   const int64_t batch_size_;

@@ -1,30 +1,38 @@
 // Caches: elements are made once and kept in memory.
+#include <deque>
 #include <mutex>
 
 #include "base/strings.h"
+#include "base/throw.h"
+#include "kernels/named_resource.h"
 #include "kernels/ref/dataset_kernels.h"
 
 namespace carillon {
 namespace {
 
+struct CachedElements {
+  explicit CachedElements(Allocator* allocator) : charge(allocator) {}
+  BufferCharge charge;
+  std::deque<Element> elements;
+};
+
 // Elements that were seen once, to be given again. Complete when a walk came to the end.
 // Invariant: elements_ is set once, under mutex_, and never changed.
 class MemoryCache final : public Resource {
  public:
-  std::shared_ptr<const std::vector<Element>> Find() const {
+  std::shared_ptr<const CachedElements> Find() const {
     std::lock_guard lock(mutex_);
     return elements_;
   }
-  void Complete(std::vector<Element> elements) {
+  void Complete(std::shared_ptr<const CachedElements> elements) {
     std::lock_guard lock(mutex_);
-    if (elements_ == nullptr)
-      elements_ = std::make_shared<const std::vector<Element>>(std::move(elements));
+    if (elements_ == nullptr) elements_ = std::move(elements);
   }
   std::string DebugString() const override { return "cache of dataset elements"; }
 
  private:
   mutable std::mutex mutex_;
-  std::shared_ptr<const std::vector<Element>> elements_;
+  std::shared_ptr<const CachedElements> elements_;
 };
 
 class CacheDataset final : public Dataset {
@@ -39,6 +47,7 @@ class CacheDataset final : public Dataset {
     iterator->cached_ = cache_->Find();
     if (iterator->cached_ == nullptr) {
       CARILLON_ASSIGN_OR_RETURN(iterator->input_, input_->MakeIterator(context));
+      iterator->seen_ = std::make_shared<CachedElements>(context.allocator);
     }
     return iterator;
   }
@@ -48,26 +57,41 @@ class CacheDataset final : public Dataset {
     using IteratorOf::IteratorOf;
     Status GetNext(const IteratorContext& context, Element* element, bool* end) override {
       if (cached_ != nullptr) {
-        *end = next_ >= cached_->size();
-        if (!*end) *element = (*cached_)[next_++];
+        *end = next_ >= cached_->elements.size();
+        if (!*end) *element = cached_->elements[next_++];
         return absl::OkStatus();
       }
-      CARILLON_RETURN_IF_ERROR(input_->GetNext(context, element, end));
-      if (!*end) {
-        seen_.push_back(*element);
-        return absl::OkStatus();
-      }
+      *end = input_ == nullptr;
+      if (*end) return absl::OkStatus();
+      Status status;
+      const Status thrown = CatchAsStatus([&] { status = ReadAndKeep(context, element, end); });
+      if (!thrown.ok()) status = thrown;
+      // What has no memory for all elements gives back those that it has, and keeps no more.
+      if (absl::IsResourceExhausted(status)) seen_.reset();
+      CARILLON_RETURN_IF_ERROR(status);
+      if (!*end) return absl::OkStatus();
+      input_.reset();
+      if (seen_ == nullptr) return absl::OkStatus();
       dataset().cache_->Complete(std::move(seen_));
       cached_ = dataset().cache_->Find();
-      next_ = cached_->size();
-      input_.reset();
+      next_ = cached_->elements.size();
       return absl::OkStatus();
     }
 
-    std::shared_ptr<const std::vector<Element>> cached_;
+    Status ReadAndKeep(const IteratorContext& context, Element* element, bool* end) {
+      CARILLON_RETURN_IF_ERROR(input_->GetNext(context, element, end));
+      if (*end || seen_ == nullptr) return absl::OkStatus();
+      Element copy = *element;
+      CARILLON_RETURN_IF_ERROR(seen_->charge.Add(copy));
+      const WorkPause pause;
+      seen_->elements.push_back(std::move(copy));
+      return absl::OkStatus();
+    }
+
+    std::shared_ptr<const CachedElements> cached_;
     size_t next_ = 0;
-    std::unique_ptr<DatasetIterator> input_;
-    std::vector<Element> seen_;
+    std::unique_ptr<DatasetIterator> input_;  // null when it has ended
+    std::shared_ptr<CachedElements> seen_;    // null when there was no memory for all
   };
   const DatasetPtr input_;
   const std::shared_ptr<MemoryCache> cache_;
@@ -88,7 +112,12 @@ StatusOr<DatasetPtr> MakeCache(KernelContext& context) {
 }
 
 Status RunMemoryCache(KernelContext& context) {
-  SetAnonymousResource(context, std::make_shared<MemoryCache>());
+  CARILLON_ASSIGN_OR_RETURN(auto cache,
+                            MakeOnAccount(context.services().allocator, "",
+                                          []() -> StatusOr<std::shared_ptr<MemoryCache>> {
+                                            return std::make_shared<MemoryCache>();
+                                          }));
+  SetAnonymousResource(context, std::move(cache));
   return absl::OkStatus();
 }
 

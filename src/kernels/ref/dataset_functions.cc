@@ -145,16 +145,15 @@ class InterleaveDataset final : public Dataset {
 
     Status GetNext(const IteratorContext& context, Element* element, bool* end) override {
       while (input_ != nullptr || num_open_ > 0) {
-        if (context.cancellation->IsCancelled())
-          return absl::CancelledError("the step was cancelled");
+        CARILLON_RETURN_IF_ERROR(context.CheckCancelled());
         if (place_ >= open_.size() && input_ == nullptr) {
           MoveOn();
           continue;
         }
         if (place_ >= open_.size()) open_.resize(place_ + 1);
-        std::unique_ptr<DatasetIterator>& current = open_[place_];
+        std::unique_ptr<Opened>& current = open_[place_];
         if (current != nullptr) {
-          CARILLON_RETURN_IF_ERROR(current->GetNext(context, element, end));
+          CARILLON_RETURN_IF_ERROR(current->iterator->GetNext(context, element, end));
           if (!*end) {
             if (++taken_ >= dataset().block_length_) MoveOn();
             return absl::OkStatus();
@@ -173,6 +172,13 @@ class InterleaveDataset final : public Dataset {
     }
 
    private:
+    // A data set may be walked at very many places at once.
+    struct Opened {
+      explicit Opened(Allocator* allocator) : charge(allocator) {}
+      MemoryCharge charge;
+      std::unique_ptr<DatasetIterator> iterator;
+    };
+
     void MoveOn() {
       taken_ = 0;
       // Places that were never filled are behind the end of the input.
@@ -181,7 +187,7 @@ class InterleaveDataset final : public Dataset {
       place_ = places == 0 ? 0 : (place_ + 1) % places;
     }
 
-    Status Open(const IteratorContext& context, std::unique_ptr<DatasetIterator>* place) {
+    Status Open(const IteratorContext& context, std::unique_ptr<Opened>* place) {
       Element args;
       bool end = false;
       CARILLON_RETURN_IF_ERROR(input_->GetNext(context, &args, &end));
@@ -195,15 +201,20 @@ class InterleaveDataset final : public Dataset {
         return InvalidArgument("the function must return a single dataset, not ", results.size(),
                                " tensors");
       CARILLON_ASSIGN_OR_RETURN(const DatasetPtr dataset_given, DatasetOf(results[0]));
-      CARILLON_ASSIGN_OR_RETURN(*place, dataset_given->MakeIterator(context));
-      if (dataset().ahead_ > 0) *place = MakePrefetchIterator(std::move(*place), dataset().ahead_);
+      auto opened = std::make_unique<Opened>(context.allocator);
+      CARILLON_RETURN_IF_ERROR(
+          opened->charge.Add((dataset_given->extent().count + 1) * kIteratorBytes));
+      CARILLON_ASSIGN_OR_RETURN(opened->iterator, dataset_given->MakeIterator(context));
+      if (dataset().ahead_ > 0)
+        opened->iterator = MakePrefetchIterator(std::move(opened->iterator), dataset().ahead_);
+      *place = std::move(opened);
       ++num_open_;
       return absl::OkStatus();
     }
 
     std::unique_ptr<DatasetIterator> input_;  // null when it has ended
     const CapturedFunction::Call function_;
-    std::vector<std::unique_ptr<DatasetIterator>> open_;  // by place; null where none is open
+    std::vector<std::unique_ptr<Opened>> open_;  // by place; null where none is open
     size_t num_open_ = 0;
     size_t place_ = 0;
     int64_t taken_ = 0;  // of the current place, in this turn

@@ -1,10 +1,14 @@
 // Iterators as resources, and the ops that make, fill and read them.
+#include "base/foreign_memory.h"
 #include "base/strings.h"
 #include "base/throw.h"
+#include "base/work_scope.h"
+#include "kernels/named_resource.h"
 #include "kernels/optional_value.h"
 #include "kernels/ref/blocking.h"
 #include "kernels/ref/dataset_kernels.h"
 #include "proto/tensor.pb.h"
+#include "tensor/parsed_bytes.h"
 #include "tensor/shared_allocator.h"
 
 namespace carillon {
@@ -41,6 +45,7 @@ class IteratorResource final : public Resource {
   Status SetDataset(const Dataset& dataset, const StepServices& services) {
     CARILLON_RETURN_IF_ERROR(CheckCompatible(spec_, dataset.spec()));
     auto walk = std::make_shared<Walk>(services.allocator);
+    CARILLON_RETURN_IF_ERROR(walk->charge.Add(dataset.extent().count * kIteratorBytes));
     CARILLON_ASSIGN_OR_RETURN(walk->iterator,
                               dataset.MakeIterator(walk->Context(services.cancellation)));
     std::lock_guard lock(mutex_);
@@ -89,11 +94,13 @@ class IteratorResource final : public Resource {
   // The iterator, and what it uses as long as it lives, which may be longer than the session that
   // made it.
   struct Walk {
-    explicit Walk(Allocator* step_allocator) : allocator(KeepAllocator(step_allocator)) {}
+    explicit Walk(Allocator* step_allocator)
+        : allocator(KeepAllocator(step_allocator)), charge(step_allocator) {}
     IteratorContext Context(Cancellation* cancellation) {
       return {allocator.get(), cancellation, &functions};
     }
     const std::shared_ptr<Allocator> allocator;
+    MemoryCharge charge;  // of the iterators
     IteratorFunctions functions;
     std::unique_ptr<DatasetIterator> iterator;
   };
@@ -107,46 +114,42 @@ class IteratorResource final : public Resource {
 
 using IteratorPtr = std::shared_ptr<IteratorResource>;
 
-// Where an op's iterator is kept.
-struct IteratorName {
-  explicit IteratorName(const KernelRequest& request)
-      : container(request.attr<std::string>("container")),
-        name(request.attr<std::string>("shared_name").empty()
-                 ? request.node.name()
-                 : request.attr<std::string>("shared_name")) {}
+StatusOr<IteratorPtr> MakeIteratorResource(Allocator* allocator, std::string_view name,
+                                           const ElementSpec& spec) {
+  return MakeOnAccount(allocator, name, [&]() -> StatusOr<IteratorPtr> {
+    return std::make_shared<IteratorResource>(spec);
+  });
+}
 
-  StatusOr<IteratorPtr> FindOrMake(ResourceStore& store, const ElementSpec& spec) const {
-    CARILLON_ASSIGN_OR_RETURN(
-        IteratorPtr iterator,
-        FindOrMakeResource<IteratorResource>(store, container, name,
-                                             [&]() -> StatusOr<std::shared_ptr<Resource>> {
-                                               return std::make_shared<IteratorResource>(spec);
-                                             }));
-    CARILLON_RETURN_IF_ERROR(Annotate(CheckCompatible(spec, iterator->spec()),
-                                      StrCat("iterator '", name, "' exists and differs: ")));
-    return iterator;
-  }
-  Tensor Handle(IteratorPtr iterator) const {
-    return Tensor::Scalar(ResourceHandle{std::move(iterator), container, name});
-  }
-
-  const std::string container, name;
-};
+// The iterator of an op, which is made when there is none.
+StatusOr<Tensor> FindOrMakeIterator(const ResourcePlace& place, const StepServices& services,
+                                    const ElementSpec& spec, IteratorPtr* iterator) {
+  CARILLON_ASSIGN_OR_RETURN(*iterator, FindOrMakeResource<IteratorResource>(
+                                           place.store(services), place.container, place.name,
+                                           [&]() -> StatusOr<std::shared_ptr<Resource>> {
+                                             return MakeIteratorResource(services.allocator,
+                                                                         place.name, spec);
+                                           }));
+  CARILLON_RETURN_IF_ERROR(Annotate(CheckCompatible(spec, (*iterator)->spec()),
+                                    StrCat("iterator '", place.name, "' exists and differs: ")));
+  return Tensor::Scalar(ResourceHandle{*iterator, place.container, place.name});
+}
 
 // Iterator, IteratorV2.
 class IteratorKernel final : public Kernel {
  public:
   explicit IteratorKernel(const KernelRequest& request)
-      : name_(request), spec_(OutputSpec(request.node)) {}
+      : place_(ResourcePlace::Of(request)), spec_(OutputSpec(request.node)) {}
   Status Run(KernelContext& context) override {
-    CARILLON_ASSIGN_OR_RETURN(IteratorPtr iterator,
-                              name_.FindOrMake(*context.services().resources, spec_));
-    context.set_output(0, name_.Handle(std::move(iterator)));
+    IteratorPtr iterator;
+    CARILLON_ASSIGN_OR_RETURN(Tensor handle,
+                              FindOrMakeIterator(place_, context.services(), spec_, &iterator));
+    context.set_output(0, std::move(handle));
     return absl::OkStatus();
   }
 
  private:
-  const IteratorName name_;
+  const ResourcePlace place_;
   const ElementSpec spec_;
 };
 
@@ -154,7 +157,9 @@ class IteratorKernel final : public Kernel {
 class OneShotIteratorKernel final : public BlockingKernel {
  public:
   OneShotIteratorKernel(const KernelRequest& request, std::shared_ptr<CallableFunction> factory)
-      : name_(request), spec_(OutputSpec(request.node)), factory_(std::move(factory)) {}
+      : place_(ResourcePlace::Of(request)),
+        spec_(OutputSpec(request.node)),
+        factory_(std::move(factory)) {}
 
   static KernelResult Make(const KernelRequest& request) {
     const auto& factory = request.attr<FunctionRef>("dataset_factory");
@@ -166,11 +171,12 @@ class OneShotIteratorKernel final : public BlockingKernel {
 
  private:
   Status Work(KernelContext& context) const override {
-    CARILLON_ASSIGN_OR_RETURN(IteratorPtr iterator,
-                              name_.FindOrMake(*context.services().resources, spec_));
+    IteratorPtr iterator;
+    CARILLON_ASSIGN_OR_RETURN(Tensor handle,
+                              FindOrMakeIterator(place_, context.services(), spec_, &iterator));
     CARILLON_RETURN_IF_ERROR(iterator->SetDatasetOnce(
         context.services(), [&] { return CallFactory(context.services().cancellation); }));
-    context.set_output(0, name_.Handle(std::move(iterator)));
+    context.set_output(0, std::move(handle));
     return absl::OkStatus();
   }
 
@@ -183,14 +189,17 @@ class OneShotIteratorKernel final : public BlockingKernel {
     return DatasetOf(results[0]);
   }
 
-  const IteratorName name_;
+  const ResourcePlace place_;
   const ElementSpec spec_;
   const std::shared_ptr<CallableFunction> factory_;
 };
 
 // AnonymousIterator, V2 and V3: an iterator that lives in its handles.
 Status RunAnonymousIterator(KernelContext& context) {
-  SetAnonymousResource(context, std::make_shared<IteratorResource>(OutputSpec(context.node())));
+  CARILLON_ASSIGN_OR_RETURN(
+      IteratorPtr iterator,
+      MakeIteratorResource(context.services().allocator, "", OutputSpec(context.node())));
+  SetAnonymousResource(context, std::move(iterator));
   return absl::OkStatus();
 }
 
@@ -215,10 +224,8 @@ class GetNextKernel final : public BlockingKernel {
     CARILLON_RETURN_IF_ERROR(iterator->GetNext(context.services().cancellation, &element, &end));
     if (!end) CARILLON_RETURN_IF_ERROR(CheckGiven(element));
     if (as_optional_) {
-      auto optional = end ? std::make_shared<OptionalValue>()
-                          : std::make_shared<OptionalValue>(std::move(element));
-      context.set_output(0, Tensor::Scalar(Variant{std::move(optional)}));
-      return absl::OkStatus();
+      return SetOptional(context, end ? std::make_shared<OptionalValue>()
+                                      : std::make_shared<OptionalValue>(std::move(element)));
     }
     if (end) return OutOfRange("End of sequence");
     for (size_t i = 0; i < element.size(); ++i)
@@ -245,23 +252,28 @@ Status RunToStringHandle(KernelContext& context) {
   const ResourceHandle& handle = context.input(0).data<ResourceHandle>()[0];
   if (handle.name.empty())
     return Unimplemented("an anonymous iterator has no name by which it could be found again");
+  const WorkPause pause;  // for protobuf
   tensorflow::ResourceHandleProto proto;
   proto.set_container(handle.container);
   proto.set_name(handle.name);
-  context.set_output(0, Tensor::Scalar(proto.SerializeAsString()));
+  context.set_text(0, proto.SerializeAsString());
   return absl::OkStatus();
 }
 
 class FromStringHandleKernel final : public Kernel {
  public:
-  explicit FromStringHandleKernel(const KernelRequest& request) : spec_(OutputSpec(request.node)) {}
+  explicit FromStringHandleKernel(const KernelRequest& request)
+      : session_state_(request.session_state), spec_(OutputSpec(request.node)) {}
   Status Run(KernelContext& context) override {
     CARILLON_ASSIGN_OR_RETURN(const std::string text, StringInput(context, 0, "string_handle"));
+    const ForeignWork work(MostParsedBytes<tensorflow::ResourceHandleProto>(text));
     tensorflow::ResourceHandleProto proto;
     if (!proto.ParseFromString(text) || proto.name().empty())
       return InvalidArgument("the string is no handle of an iterator");
-    const std::shared_ptr<Resource> found =
-        context.services().resources->Find(proto.container(), proto.name());
+    std::shared_ptr<Resource> found;
+    if (session_state_ != nullptr) found = session_state_->Find(proto.container(), proto.name());
+    if (found == nullptr)
+      found = context.services().resources->Find(proto.container(), proto.name());
     if (found == nullptr)
       return NotFound("there is no iterator '", proto.name(), "' in container '", proto.container(),
                       "'");
@@ -276,6 +288,7 @@ class FromStringHandleKernel final : public Kernel {
   }
 
  private:
+  ResourceStore* const session_state_;  // of iterators that are not shared; may be null
   const ElementSpec spec_;
 };
 

@@ -1,6 +1,7 @@
 // What the kernels that make data sets share.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -8,6 +9,9 @@
 
 #include "kernels/dataset.h"
 #include "kernels/kernel.h"
+#include "kernels/optional_value.h"
+#include "tensor/memory_charge.h"
+#include "tensor/text_memory.h"
 
 namespace carillon {
 
@@ -39,13 +43,19 @@ void SetAnonymousResource(KernelContext& context, std::shared_ptr<Resource> reso
 Status RunNoResource(KernelContext& context);
 Status RunNothing(KernelContext& context);
 
+// Output 0 becomes the data set, which is made of the inputs. InvalidArgument when too many are
+// inside of each other, ResourceExhausted when there is no memory to keep it.
+Status SetDataset(KernelContext& context, DatasetPtr dataset);
+// Output 0 becomes the optional.
+using OptionalPtr = std::shared_ptr<const OptionalValue>;
+Status SetOptional(KernelContext& context, const OptionalPtr& optional);
+
 // For the tables: ops whose kernel makes one data set.
 using MakeDataset = StatusOr<DatasetPtr> (*)(KernelContext& context);
 template <MakeDataset make>
 Status RunDataset(KernelContext& context) {
   CARILLON_ASSIGN_OR_RETURN(DatasetPtr dataset, make(context));
-  context.set_output(0, Tensor::Scalar(Variant{std::move(dataset)}));
-  return absl::OkStatus();
+  return SetDataset(context, std::move(dataset));
 }
 
 // A function of an op's attribute, and the values that it captured.
@@ -101,6 +111,50 @@ KernelResult FromFunctionDataset(const KernelRequest& request) {
 // Numbers and dtypes of what a function gave. InvalidArgument when they are not those of the data
 // set.
 Status CheckElement(const ElementSpec& spec, const Element& element);
+
+// What an iterator of one data set takes, with what it keeps for itself.
+inline constexpr int64_t kIteratorBytes = 512;
+
+// Counts what elements in a buffer take besides their tensors. Not thread-safe: lives under the
+// lock of the buffer.
+class BufferCharge {
+ public:
+  explicit BufferCharge(Allocator* allocator) : charge_(allocator) {}
+
+  // Before an element is put in: ResourceExhausted, with nothing counted, when there is no room.
+  // From then on the element stays as it is.
+  Status Add(const Element& element) {
+    for (const Tensor& component : element) CARILLON_RETURN_IF_ERROR(ChargeText(component));
+    const int64_t bytes = BytesOf(element), missing = used_ + bytes - charge_.bytes();
+    if (missing > 0 && !charge_.Add(std::max(missing, kStep)).ok())
+      CARILLON_RETURN_IF_ERROR(charge_.Add(missing));
+    used_ += bytes;
+    return absl::OkStatus();
+  }
+  // When it leaves.
+  void Remove(const Element& element) {
+    used_ -= BytesOf(element);
+    if (const int64_t spare = charge_.bytes() - used_; used_ == 0 || spare > 2 * kStep)
+      charge_.Remove(used_ == 0 ? spare : spare - kStep);
+  }
+  void RemoveAll() {
+    used_ = 0;
+    charge_.Remove(charge_.bytes());
+  }
+
+ private:
+  // So much at a time, so that not each small element asks the allocator.
+  static constexpr int64_t kStep = 4096;
+
+  // Its place in a deque or list, a status beside it, and the block of its components.
+  static int64_t BytesOf(const Element& element) {
+    constexpr size_t kPlace = sizeof(Element) + 40, kBlock = 16;
+    return static_cast<int64_t>(kPlace + element.capacity() * sizeof(Tensor) + kBlock);
+  }
+
+  MemoryCharge charge_;
+  int64_t used_ = 0;  // at most charge_.bytes()
+};
 
 // Data sets that several ops are made of.
 DatasetPtr MakeBatch(DatasetPtr input, int64_t batch_size, bool drop_remainder, ElementSpec spec);

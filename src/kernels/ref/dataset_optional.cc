@@ -16,20 +16,14 @@ StatusOr<std::shared_ptr<const OptionalValue>> OptionalInput(const KernelContext
   return optional;
 }
 
-void SetOptional(KernelContext& context, std::shared_ptr<const OptionalValue> optional) {
-  context.set_output(0, Tensor::Scalar(Variant{std::move(optional)}));
-}
-
 Status RunFromValue(KernelContext& context) {
   std::vector<Tensor> components;
   for (int i = 0; i < context.num_inputs(); ++i) components.push_back(context.Keep(i));
-  SetOptional(context, std::make_shared<OptionalValue>(std::move(components)));
-  return absl::OkStatus();
+  return SetOptional(context, std::make_shared<OptionalValue>(std::move(components)));
 }
 
 Status RunNone(KernelContext& context) {
-  SetOptional(context, std::make_shared<OptionalValue>());
-  return absl::OkStatus();
+  return SetOptional(context, std::make_shared<OptionalValue>());
 }
 
 Status RunHasValue(KernelContext& context) {
@@ -58,6 +52,14 @@ Status RunGetValue(KernelContext& context) {
 }
 
 }  // namespace
+
+Status SetOptional(KernelContext& context, const OptionalPtr& optional) {
+  CARILLON_ASSIGN_OR_RETURN(OptionalPtr counted,
+                            MakeOnAccount(context.services().allocator, "",
+                                          [&]() -> StatusOr<OptionalPtr> { return optional; }));
+  context.set_output(0, Tensor::Scalar(Variant{std::move(counted)}));
+  return absl::OkStatus();
+}
 
 void AddOptionalKernels(KernelTable& table) {
   table.Add({

@@ -2,20 +2,24 @@
 #include <algorithm>
 #include <deque>
 #include <list>
+#include <optional>
 #include <thread>
 
 #include "base/cores.h"
 #include "base/strings.h"
-#include "base/throw.h"
+#include "base/thread_budget.h"
 #include "kernels/ref/dataset_kernels.h"
+#include "kernels/work.h"
 
 namespace carillon {
 namespace {
 
-// Runs the input on one thread, which starts with the first call.
+// Runs the input on one thread, which starts with the first call that finds one to be had; without,
+// nothing is read ahead.
 //
-// Invariants, under mutex_: buffer_ holds what was read and not yet given, at most buffer_size_;
-// when ended_ is set the thread reads no more.
+// Invariants, under mutex_: buffer_ holds what was read and not yet given, at most buffer_size_,
+// and charge_ counts it; when ended_ is set the thread reads no more, and while the last in buffer_
+// is an error it waits: so there are never many of these.
 class PrefetchIterator final : public DatasetIterator {
  public:
   PrefetchIterator(std::unique_ptr<DatasetIterator> input, int64_t buffer_size)
@@ -34,7 +38,10 @@ class PrefetchIterator final : public DatasetIterator {
   Status GetNext(const IteratorContext& context, Element* element, bool* end) override {
     std::unique_lock lock(mutex_);
     if (!thread_.joinable()) {
+      share_ = ThreadShare(&ThreadBudget::OfDataSets(), 1);
+      if (share_.count() == 0) return input_->GetNext(context, element, end);
       context_ = {context.allocator, &stop_, context.functions};
+      charge_.emplace(context.allocator);
       thread_ = std::thread([this] { Read(); });
     }
     CARILLON_RETURN_IF_ERROR(WaitUnlessCancelled(lock, changed_, context.cancellation,
@@ -42,6 +49,7 @@ class PrefetchIterator final : public DatasetIterator {
     *end = buffer_.empty();
     if (*end) return absl::OkStatus();
     const Status status = std::move(buffer_.front().status);
+    if (status.ok()) charge_->Remove(buffer_.front().element);
     *element = std::move(buffer_.front().element);
     buffer_.pop_front();
     changed_.notify_all();
@@ -57,18 +65,22 @@ class PrefetchIterator final : public DatasetIterator {
   void Read() {
     std::unique_lock lock(mutex_);
     while (!ended_) {
-      changed_.wait(lock, [this] { return buffer_.size() < buffer_size_ || stopping_; });
+      changed_.wait(lock, [this] {
+        return stopping_ || buffer_.empty() ||
+               (buffer_.size() < buffer_size_ && buffer_.back().status.ok());
+      });
       if (stopping_) return;
       lock.unlock();
       Item item;
       bool end = false;
-      const Status thrown =
-          CatchAsStatus([&] { item.status = input_->GetNext(context_, &item.element, &end); });
-      if (!thrown.ok()) item.status = thrown;
+      item.status = RunOnAccount(context_.allocator, context_.cancellation,
+                                 [&] { return input_->GetNext(context_, &item.element, &end); });
       lock.lock();
       if (item.status.ok() && end) {
         ended_ = true;
       } else {
+        if (item.status.ok()) item.status = charge_->Add(item.element);
+        if (!item.status.ok()) item.element = {};
         buffer_.push_back(std::move(item));
       }
       changed_.notify_all();
@@ -81,9 +93,11 @@ class PrefetchIterator final : public DatasetIterator {
   IteratorContext context_;  // of the thread
   std::mutex mutex_;
   std::condition_variable changed_;
+  std::optional<BufferCharge> charge_;  // from the first call on
   std::deque<Item> buffer_;
   bool ended_ = false;
   bool stopping_ = false;
+  ThreadShare share_;  // for thread_
   std::thread thread_;
 };
 
@@ -142,7 +156,9 @@ class ParallelMapDataset final : public Dataset {
 
  private:
   // Invariants: reading_ is held while the input is asked, so that calls_ has the order of the
-  // input; calls_ holds, under mutex_, what was read and not yet given, at most `calls` of them.
+  // input; calls_ holds, under mutex_, what was read and not yet given, at most `calls` of them;
+  // charge_ counts the elements of those that are done, and nothing is read while one of them is an
+  // error: so there are never many of these.
   class Iterator final : public IteratorOf<ParallelMapDataset> {
    public:
     Iterator(const ParallelMapDataset& dataset, std::unique_ptr<DatasetIterator> input,
@@ -161,7 +177,7 @@ class ParallelMapDataset final : public Dataset {
 
     Status GetNext(const IteratorContext& context, Element* element, bool* end) override {
       std::unique_lock lock(mutex_);
-      Start(context);
+      if (!Start(context)) return Map(context, element, end);
       auto ready = calls_.end();
       CARILLON_RETURN_IF_ERROR(WaitUnlessCancelled(lock, changed_, context.cancellation, [&] {
         ready = dataset().deterministic_ ? calls_.begin()
@@ -172,6 +188,11 @@ class ParallelMapDataset final : public Dataset {
       *end = ready == calls_.end();
       if (*end) return absl::OkStatus();
       const Status status = std::move(ready->status);
+      if (status.ok()) {
+        charge_->Remove(ready->element);
+      } else {
+        --errors_;
+      }
       *element = std::move(ready->element);
       calls_.erase(ready);
       changed_.notify_all();
@@ -185,12 +206,26 @@ class ParallelMapDataset final : public Dataset {
       Element element;
     };
 
-    void Start(const IteratorContext& context) {
-      if (!threads_.empty()) return;
-      context_ = {context.allocator, &stop_, context.functions};
+    // False when there are no threads to be had.
+    bool Start(const IteratorContext& context) {
+      if (!threads_.empty()) return true;
       constexpr int64_t kMostThreads = 64;
-      for (int64_t i = 0; i < std::min(dataset().calls_, kMostThreads); ++i)
-        threads_.emplace_back([this] { Work(); });
+      share_ = ThreadShare(&ThreadBudget::OfDataSets(),
+                           static_cast<int>(std::min(dataset().calls_, kMostThreads)));
+      if (share_.count() == 0) return false;
+      context_ = {context.allocator, &stop_, context.functions};
+      charge_.emplace(context.allocator);
+      for (int i = 0; i < share_.count(); ++i) threads_.emplace_back([this] { Work(); });
+      return true;
+    }
+
+    // The next element, without working ahead.
+    Status Map(const IteratorContext& context, Element* element, bool* end) {
+      Element args;
+      CARILLON_RETURN_IF_ERROR(input_->GetNext(context, &args, end));
+      if (*end) return absl::OkStatus();
+      CARILLON_RETURN_IF_ERROR(function_.Run(context, std::move(args), element));
+      return CheckElement(dataset().spec(), *element);
     }
 
     void Work() {
@@ -202,15 +237,15 @@ class ParallelMapDataset final : public Dataset {
           {
             std::unique_lock lock(mutex_);
             changed_.wait(lock, [this] {
-              return stopping_ || ended_ || static_cast<int64_t>(calls_.size()) < dataset().calls_;
+              return stopping_ || ended_ ||
+                     (errors_ == 0 && static_cast<int64_t>(calls_.size()) < dataset().calls_);
             });
             if (stopping_ || ended_) return;
           }
-          Status status;
           bool end = false;
-          const Status thrown =
-              CatchAsStatus([&] { status = input_->GetNext(context_, &args, &end); });
-          if (!thrown.ok()) status = thrown;
+          const Status status = RunOnAccount(context_.allocator, context_.cancellation, [&] {
+            return input_->GetNext(context_, &args, &end);
+          });
           std::lock_guard lock(mutex_);
           if (status.ok() && end) {
             ended_ = true;
@@ -219,24 +254,32 @@ class ParallelMapDataset final : public Dataset {
           }
           call = &calls_.emplace_back();
           if (!status.ok()) {
-            call->status = status;
-            call->done = true;
-            changed_.notify_all();
+            Finish(call, status, {});
             continue;
           }
         }
         Element element;
-        Status status;
-        const Status thrown = CatchAsStatus([&] {
-          status = function_.Run(context_, std::move(args), &element);
-          if (status.ok()) status = CheckElement(dataset().spec(), element);
-        });
+        const Status status =
+            RunOnAccount(context_.allocator, context_.cancellation, [&]() -> Status {
+              CARILLON_RETURN_IF_ERROR(function_.Run(context_, std::move(args), &element));
+              return CheckElement(dataset().spec(), element);
+            });
         std::lock_guard lock(mutex_);
-        call->status = thrown.ok() ? status : thrown;
-        call->element = std::move(element);
-        call->done = true;
-        changed_.notify_all();
+        Finish(call, status, std::move(element));
       }
+    }
+
+    // Under mutex_.
+    void Finish(CallState* call, Status status, Element element) {
+      if (status.ok()) status = charge_->Add(element);
+      if (status.ok()) {
+        call->element = std::move(element);
+      } else {
+        ++errors_;
+      }
+      call->status = std::move(status);
+      call->done = true;
+      changed_.notify_all();
     }
 
     const std::unique_ptr<DatasetIterator> input_;
@@ -246,9 +289,12 @@ class ParallelMapDataset final : public Dataset {
     std::mutex reading_;
     std::mutex mutex_;
     std::condition_variable changed_;
+    std::optional<BufferCharge> charge_;  // from the first call on
     std::list<CallState> calls_;
+    int errors_ = 0;  // in calls_
     bool ended_ = false;
     bool stopping_ = false;
+    ThreadShare share_;  // for threads_
     std::vector<std::thread> threads_;
   };
 

@@ -2,7 +2,7 @@
 #include <optional>
 
 #include "base/strings.h"
-#include "kernels/record_format.h"
+#include "kernels/record_file.h"
 #include "kernels/ref/dataset_kernels.h"
 
 namespace carillon {
@@ -27,34 +27,33 @@ class FileDataset final : public Dataset {
     using IteratorOf::IteratorOf;
     Status GetNext(const IteratorContext& context, Element* element, bool* end) override {
       for (;;) {
-        *end = next_file_ >= dataset().files_.size() && !cursor_.has_value();
+        *end = next_file_ >= dataset().files_.size() && !file_.has_value();
         if (*end) return absl::OkStatus();
-        if (!cursor_.has_value()) {
-          const size_t file = next_file_++;
-          CARILLON_ASSIGN_OR_RETURN(
-              ByteStream opened,
-              ByteStream::Open(PosixEnv(), dataset().files_[file], dataset().packing_));
-          cursor_.emplace(RecordCursor{std::move(opened), file});
-          if (const Status status = dataset().format_->Start(*cursor_); !status.ok()) {
-            cursor_.reset();
-            return status;
-          }
+        if (!file_.has_value()) {
+          auto opened =
+              RecordFile::Open(PosixEnv(), dataset().files_[next_file_], dataset().packing_,
+                               *dataset().format_, context.allocator, next_file_);
+          if (!absl::IsCancelled(opened.status())) ++next_file_;
+          CARILLON_RETURN_IF_ERROR(opened.status());
+          file_.emplace(*std::move(opened));
         }
         std::string record;
-        StatusOr<bool> any = dataset().format_->Next(*cursor_, &record);
+        StatusOr<bool> any = file_->Next(&record);
+        if (absl::IsCancelled(any.status())) return any.status();
         if (any.ok() && *any) {
-          element->assign(1, Tensor::Scalar(std::move(record)));
-          return absl::OkStatus();
+          element->assign(1, Tensor::TryAllocate(DType::kString, {}, context.allocator));
+          if (!element->front().has_value()) return ResourceExhausted("no memory for a record");
+          *element->front().mutable_data<std::string>() = std::move(record);
+          return ChargeText(element->front());
         }
-        cursor_.reset();  // after an error the next file is tried
+        file_.reset();  // after an error the next file is tried
         CARILLON_RETURN_IF_ERROR(any.status());
-        if (context.cancellation->IsCancelled())
-          return absl::CancelledError("the step was cancelled");
+        CARILLON_RETURN_IF_ERROR(context.CheckCancelled());
       }
     }
 
    private:
-    std::optional<RecordCursor> cursor_;
+    std::optional<RecordFile> file_;
     size_t next_file_ = 0;
   };
   const std::vector<std::string> files_;

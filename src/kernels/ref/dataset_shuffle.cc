@@ -4,6 +4,8 @@
 #include <random>
 
 #include "base/strings.h"
+#include "base/throw.h"
+#include "kernels/named_resource.h"
 #include "kernels/philox.h"
 #include "kernels/ref/dataset_kernels.h"
 
@@ -65,19 +67,25 @@ class ShuffleDataset final : public Dataset {
     return n < 0 ? n : __builtin_mul_overflow(n, count_, &product) ? kUnknown : product;
   }
 
-  StatusOr<std::unique_ptr<DatasetIterator>> MakeIterator(const IteratorContext&) const override {
-    return std::make_unique<Iterator>(*this);
+  StatusOr<std::unique_ptr<DatasetIterator>> MakeIterator(
+      const IteratorContext& context) const override {
+    return std::make_unique<Iterator>(*this, context.allocator);
   }
 
  private:
   class Iterator final : public IteratorOf<ShuffleDataset> {
    public:
-    explicit Iterator(const ShuffleDataset& dataset) : IteratorOf(dataset), random_(Philox()) {
+    Iterator(const ShuffleDataset& dataset, Allocator* allocator)
+        : IteratorOf(dataset), random_(Philox()), charge_(allocator) {
       Reseed();
     }
 
     Status GetNext(const IteratorContext& context, Element* element, bool* end) override {
-      CARILLON_RETURN_IF_ERROR(Fill(context));
+      Status filled;
+      const Status thrown = CatchAsStatus([&] { filled = Fill(context); });
+      if (!thrown.ok()) filled = thrown;
+      if (absl::IsResourceExhausted(filled)) Drop();
+      CARILLON_RETURN_IF_ERROR(filled);
       *end = buffer_.empty();
       if (*end) return absl::OkStatus();
       while (epochs_.front() == 0) {
@@ -85,6 +93,7 @@ class ShuffleDataset final : public Dataset {
         Reseed();
       }
       const size_t chosen = random_.Next() % epochs_.front();
+      charge_.Remove(buffer_[chosen]);
       *element = std::move(buffer_[chosen]);
       std::swap(buffer_[chosen], buffer_.front());
       buffer_.pop_front();
@@ -93,6 +102,13 @@ class ShuffleDataset final : public Dataset {
     }
 
    private:
+    // A buffer that has no memory to grow gives back what it has: its elements are lost.
+    void Drop() {
+      buffer_.clear();
+      charge_.RemoveAll();
+      std::ranges::fill(epochs_, 0);
+    }
+
     void Reseed() {
       const Seeds seeds = dataset().seeds_->Next();
       random_ = PhiloxWords(Philox::FromSeeds(seeds.first, seeds.second));
@@ -108,8 +124,10 @@ class ShuffleDataset final : public Dataset {
             break;
           }
           if (epochs_.size() > kMostEpochs && !buffer_.empty()) break;
-          CARILLON_ASSIGN_OR_RETURN(input_, dataset().input_->MakeIterator(context));
+          CARILLON_RETURN_IF_ERROR(context.CheckCancelled());
+          CARILLON_ASSIGN_OR_RETURN(auto input, dataset().input_->MakeIterator(context));
           epochs_.push_back(0);
+          input_ = std::move(input);
           ++started_;
           epoch_is_empty_ = true;
         }
@@ -118,8 +136,13 @@ class ShuffleDataset final : public Dataset {
         CARILLON_RETURN_IF_ERROR(input_->GetNext(context, &element, &end));
         if (!end) {
           epoch_is_empty_ = false;
-          buffer_.push_back(std::move(element));
+          CARILLON_RETURN_IF_ERROR(charge_.Add(element));
+          {
+            const WorkPause pause;
+            buffer_.push_back(std::move(element));
+          }
           ++epochs_.back();
+          CARILLON_RETURN_IF_ERROR(context.CheckCancelled());
           continue;
         }
         input_.reset();
@@ -133,6 +156,7 @@ class ShuffleDataset final : public Dataset {
     int64_t started_ = 0;  // epochs
     bool epoch_is_empty_ = true;
     bool has_ended_ = false;
+    BufferCharge charge_;
     std::deque<Element> buffer_;
     std::deque<size_t> epochs_;  // how many elements of buffer_ are of each, oldest first
   };
@@ -200,7 +224,13 @@ Status RunSeedGenerator(KernelContext& context) {
   if (context.num_inputs() > 2) {
     CARILLON_ASSIGN_OR_RETURN(reshuffle, BoolInput(context, 2, "reshuffle"));
   }
-  SetAnonymousResource(context, std::make_shared<SeedGenerator>(SeedsOf(seed, seed2), reshuffle));
+  CARILLON_ASSIGN_OR_RETURN(auto generator,
+                            MakeOnAccount(context.services().allocator, "",
+                                          [&]() -> StatusOr<std::shared_ptr<SeedGenerator>> {
+                                            return std::make_shared<SeedGenerator>(
+                                                SeedsOf(seed, seed2), reshuffle);
+                                          }));
+  SetAnonymousResource(context, std::move(generator));
   return absl::OkStatus();
 }
 

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <thread>
 
+#include "base/thread_budget.h"
+#include "kernels/kernel_tester.h"
 #include "kernels/ref/dataset_kernels.h"
 
 namespace carillon {
@@ -71,19 +73,24 @@ class Iterators : public testing::Test {
   IteratorFunctions functions_;
 };
 
-TEST_F(Iterators, PrefetchKeepsTheOrder) {
-  const auto counter = std::make_shared<Counter>(100, false);
-  const auto prefetch = MakePrefetchIterator(*counter->MakeIterator(Context()), 3);
-  Element element;
-  bool end = false;
-  for (int64_t i = 0; i < 100; ++i) {
-    ASSERT_TRUE(prefetch->GetNext(Context(), &element, &end).ok());
-    ASSERT_FALSE(end);
-    EXPECT_EQ(element[0].scalar<int64_t>(), i);
-  }
-  for (int i = 0; i < 2; ++i) {
-    ASSERT_TRUE(prefetch->GetNext(Context(), &element, &end).ok());
-    EXPECT_TRUE(end);
+TEST_F(Iterators, PrefetchKeepsTheOrderWithAndWithoutAThread) {
+  for (const bool has_thread : {true, false}) {
+    std::vector<ThreadShare> others;
+    while (!has_thread && (others.empty() || others.back().count() > 0))
+      others.emplace_back(&ThreadBudget::OfDataSets(), 100);
+    const auto counter = std::make_shared<Counter>(100, false);
+    const auto prefetch = MakePrefetchIterator(*counter->MakeIterator(Context()), 3);
+    Element element;
+    bool end = false;
+    for (int64_t i = 0; i < 100; ++i) {
+      ASSERT_TRUE(prefetch->GetNext(Context(), &element, &end).ok());
+      ASSERT_FALSE(end);
+      EXPECT_EQ(element[0].scalar<int64_t>(), i);
+    }
+    for (int i = 0; i < 2; ++i) {
+      ASSERT_TRUE(prefetch->GetNext(Context(), &element, &end).ok());
+      EXPECT_TRUE(end);
+    }
   }
 }
 
@@ -162,6 +169,177 @@ TEST_F(Iterators, ParallelMapEndsWhileItsInputWaits) {
   bool end = false;
   EXPECT_TRUE(iterator->GetNext(Context(), &element, &end).ok());
   iterator.reset();
+}
+
+class LimitedIterators : public Iterators {
+ protected:
+  IteratorContext Context() { return {limited_.get(), &cancellation_, &functions_}; }
+  static constexpr int64_t kLimit = 64 << 10;
+
+  int64_t used() const { return limited_->stats().bytes_in_use; }
+  bool is_full() const { return used() > kLimit - 200; }
+
+  // Takes one element after the other, none of them before the threads of `iterator` have filled
+  // the memory, until there is an error.
+  Status ReadUntilRefused(DatasetIterator& iterator) {
+    Element element;
+    bool end = false;
+    Status status = iterator.GetNext(Context(), &element, &end);
+    while (status.ok() && !is_full()) std::this_thread::yield();
+    while (status.ok()) {
+      // Perhaps they have not been refused anything yet.
+      for (int i = 0; i < 1000 && !is_full(); ++i) std::this_thread::yield();
+      status = iterator.GetNext(Context(), &element, &end);
+    }
+    return status;
+  }
+
+  // The data set of an op whose inputs are `input` and `more`.
+  static DatasetPtr Make(const std::string& op, AttrMap attrs, DatasetPtr input,
+                         std::vector<Tensor> more) {
+    attrs["output_types"] = std::vector<DType>{DType::kInt64};
+    attrs["output_shapes"] = std::vector<PartialShape>{Shape{}};
+    std::vector<LaidOut> inputs = {Tensor::Scalar(Variant{std::move(input)})};
+    for (Tensor& value : more) inputs.emplace_back(std::move(value));
+    return *DatasetOf(KernelTester(op, std::move(attrs), inputs).RunPlain(inputs)[0]);
+  }
+
+  std::shared_ptr<Allocator> limited_ = MakePoolAllocator({.limit_bytes = kLimit});
+};
+
+// Gives what it gets.
+class Same final : public CallableFunction {
+ public:
+  Status Call(std::span<const Tensor> args, Cancellation*, std::vector<Tensor>* results) override {
+    results->assign(args.begin(), args.end());
+    return absl::OkStatus();
+  }
+};
+
+TEST_F(LimitedIterators, PrefetchReadsAheadWithinTheLimit) {
+  const auto counter = std::make_shared<Counter>(int64_t{1} << 40, false);
+  auto prefetch = MakePrefetchIterator(*counter->MakeIterator(Context()), 1 << 20);
+  EXPECT_EQ(ReadUntilRefused(*prefetch).code(), absl::StatusCode::kResourceExhausted);
+  Element element;
+  bool end = false;
+  EXPECT_TRUE(prefetch->GetNext(Context(), &element, &end).ok()) << "there is room again";
+  prefetch.reset();
+  EXPECT_EQ(used(), 0);
+}
+
+TEST_F(LimitedIterators, ParallelMapReadsAheadWithinTheLimit) {
+  const DatasetPtr dataset = MakeParallelMap(
+      std::make_shared<Counter>(int64_t{1} << 40, false),
+      CapturedFunction(std::make_shared<Same>(), {}), 1 << 20,
+      /*deterministic=*/true, /*keeps_cardinality=*/false, {{DType::kInt64}, {Shape{}}});
+  auto iterator = *dataset->MakeIterator(Context());
+  EXPECT_EQ(ReadUntilRefused(*iterator).code(), absl::StatusCode::kResourceExhausted);
+  iterator.reset();
+  EXPECT_EQ(used(), 0);
+}
+
+TEST_F(LimitedIterators, ShuffleGivesItsBufferBackWhenItHasNoMemory) {
+  const DatasetPtr dataset = Make(
+      "ShuffleDataset", {}, std::make_shared<Counter>(int64_t{1} << 40, false),
+      {Tensor::Scalar(int64_t{1} << 40), Tensor::Scalar<int64_t>(1), Tensor::Scalar<int64_t>(2)});
+  auto iterator = *dataset->MakeIterator(Context());
+  Element element;
+  bool end = false;
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(iterator->GetNext(Context(), &element, &end).code(),
+              absl::StatusCode::kResourceExhausted);
+    EXPECT_EQ(used(), 0);
+  }
+  iterator.reset();
+  const DatasetPtr small =
+      Make("ShuffleDataset", {}, std::make_shared<Counter>(100, false),
+           {Tensor::Scalar<int64_t>(10), Tensor::Scalar<int64_t>(1), Tensor::Scalar<int64_t>(2)});
+  iterator = *small->MakeIterator(Context());
+  int64_t sum = 0;
+  for (int i = 0; i < 100; ++i) {
+    ASSERT_TRUE(iterator->GetNext(Context(), &element, &end).ok());
+    ASSERT_FALSE(end);
+    sum += element[0].scalar<int64_t>();
+  }
+  EXPECT_EQ(sum, 99 * 50);
+  ASSERT_TRUE(iterator->GetNext(Context(), &element, &end).ok());
+  EXPECT_TRUE(end);
+  EXPECT_EQ(used(), 0);
+}
+
+TEST_F(LimitedIterators, ACacheWithoutMemoryKeepsNothing) {
+  constexpr int64_t kCount = 1000;
+  const DatasetPtr dataset = Make("CacheDataset", {}, std::make_shared<Counter>(kCount, false),
+                                  {Tensor::Scalar(std::string())});
+  for (int walk = 0; walk < 2; ++walk) {
+    const auto iterator = *dataset->MakeIterator(Context());
+    Element element;
+    bool end = false;
+    int64_t given = 0, refused = 0;
+    for (;;) {
+      const Status status = iterator->GetNext(Context(), &element, &end);
+      if (status.ok() && end) break;
+      ++(status.ok() ? given : refused);
+      if (status.ok()) continue;
+      EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+      EXPECT_EQ(used(), 0);
+    }
+    EXPECT_EQ(refused, 1);
+    EXPECT_EQ(given, kCount - 1) << "the rest comes, and is not kept";
+    EXPECT_EQ(used(), 0);
+  }
+}
+
+TEST_F(LimitedIterators, ACacheIsCountedAsLongAsItLives) {
+  DatasetPtr dataset = Make("CacheDataset", {}, std::make_shared<Counter>(100, false),
+                            {Tensor::Scalar(std::string())});
+  for (int walk = 0; walk < 2; ++walk) {
+    const auto iterator = *dataset->MakeIterator(Context());
+    Element element;
+    bool end = false;
+    for (int64_t i = 0; i < 100; ++i) {
+      ASSERT_TRUE(iterator->GetNext(Context(), &element, &end).ok());
+      EXPECT_EQ(element[0].scalar<int64_t>(), i);
+    }
+    ASSERT_TRUE(iterator->GetNext(Context(), &element, &end).ok());
+    EXPECT_TRUE(end);
+  }
+  EXPECT_GT(used(), 100 * static_cast<int64_t>(sizeof(Tensor)));
+  dataset.reset();
+  EXPECT_EQ(used(), 0);
+}
+
+TEST_F(LimitedIterators, BuffersAreCountedInSteps) {
+  BufferCharge charge(limited_.get());
+  std::vector<Element> elements;
+  Status status;
+  for (; status.ok(); elements.emplace_back(2)) status = charge.Add(Element(2));
+  elements.pop_back();
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_GT(used(), (64 << 10) - 1000);
+  EXPECT_GT(elements.size() * 2 * sizeof(Tensor), 30000u);
+  while (elements.size() > 1) {
+    charge.Remove(elements.back());
+    elements.pop_back();
+  }
+  EXPECT_LT(used(), 10000);
+  EXPECT_TRUE(charge.Add(Element(2)).ok());
+  charge.Remove(elements.back());
+  charge.RemoveAll();
+  EXPECT_EQ(used(), 0);
+}
+
+// operator new asks whether the work is still wanted, also when it is to wait.
+TEST(StopSignal, MayBeAskedByWhoRegisters) {
+  StopSignal stop;
+  std::vector<uint64_t> tokens(2000);
+  {
+    const WorkScope scope(nullptr, &stop);
+    for (uint64_t& token : tokens) ASSERT_TRUE(stop.Register(&token, [] {}));
+  }
+  for (const uint64_t token : tokens) EXPECT_TRUE(stop.Deregister(token));
+  stop.Stop();
+  EXPECT_TRUE(stop.IsCancelled());
 }
 
 }  // namespace

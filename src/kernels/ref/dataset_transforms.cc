@@ -73,8 +73,7 @@ class RepeatDataset final : public OneInputDataset {
         input_.reset();
         ++round_;
         done_ = is_first && dataset().count_ < 0;  // nothing, for ever
-        if (context.cancellation->IsCancelled())
-          return absl::CancelledError("the step was cancelled");
+        CARILLON_RETURN_IF_ERROR(context.CheckCancelled());
       }
     }
 
@@ -144,8 +143,7 @@ class SkipDataset final : public OneInputDataset {
       *end = dataset().count_ < 0;
       for (; !*end && skipped_ < dataset().count_; ++skipped_) {
         CARILLON_RETURN_IF_ERROR(input_->GetNext(context, element, end));
-        if (context.cancellation->IsCancelled())
-          return absl::CancelledError("the step was cancelled");
+        CARILLON_RETURN_IF_ERROR(context.CheckCancelled());
       }
       return *end ? absl::OkStatus() : input_->GetNext(context, element, end);
     }
@@ -195,6 +193,7 @@ class ShardDataset final : public OneInputDataset {
                                  " is empty: there are only ", next_, " elements");
         }
         if (next_++ % dataset().shards_ == dataset().index_) return absl::OkStatus();
+        CARILLON_RETURN_IF_ERROR(context.CheckCancelled());
       }
     }
 

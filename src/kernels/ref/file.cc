@@ -1,5 +1,6 @@
 // Kernels that read, write and find files.
 #include <algorithm>
+#include <climits>
 #include <fnmatch.h>
 #include <set>
 
@@ -39,30 +40,30 @@ Status RunWriteFile(KernelContext& context) {
 }
 
 // Adds the files that match `pattern`, in which *, ?, [...] and \ have their usual meaning within a
-// part of the path, to *found. What cannot be listed holds no matches.
-void Match(Env& env, const std::string& directory, std::string_view pattern,
-           std::set<std::string>* found) {
+// part of the path, to *found. What cannot be listed holds no matches. An error ends it.
+Status Match(KernelContext& context, const std::string& directory, std::string_view pattern,
+             std::set<std::string>* found) {
+  if (context.services().cancellation->IsCancelled())
+    return absl::CancelledError("the step was cancelled");
   const size_t slash = pattern.find('/');
   const std::string part(pattern.substr(0, slash));
   const bool is_last = slash == std::string_view::npos;
-  const auto go_on = [&](const std::string& name) {
-    const std::string path = JoinPath(directory, name);
-    if (is_last) {
-      found->insert(path);
-    } else {
-      Match(env, path, pattern.substr(slash + 1), found);
-    }
+  const auto go_on = [&](const std::string& name) -> Status {
+    std::string path = JoinPath(directory, name);
+    if (!is_last) return Match(context, path, pattern.substr(slash + 1), found);
+    found->insert(std::move(path));
+    return absl::OkStatus();
   };
   if (part.empty()) {
-    if (!is_last) Match(env, directory, pattern.substr(slash + 1), found);
-    return;
+    return is_last ? absl::OkStatus() : Match(context, directory, pattern.substr(slash + 1), found);
   }
   if (part == "." || part == "..") return go_on(part);
-  const auto names = env.List(directory.empty() ? "." : directory);
-  if (!names.ok()) return;
+  const auto names = PosixEnv().List(directory.empty() ? "." : directory);
+  if (!names.ok()) return absl::OkStatus();
   for (const std::string& name : *names) {
-    if (::fnmatch(part.c_str(), name.c_str(), 0) == 0) go_on(name);
+    if (::fnmatch(part.c_str(), name.c_str(), 0) == 0) CARILLON_RETURN_IF_ERROR(go_on(name));
   }
+  return absl::OkStatus();
 }
 
 Status RunMatchingFiles(KernelContext& context) {
@@ -72,14 +73,18 @@ Status RunMatchingFiles(KernelContext& context) {
   }
   std::vector<std::string> paths;
   for (const std::string& pattern : context.input(0).values<std::string>()) {
+    if (pattern.size() >= PATH_MAX)
+      return InvalidArgument("a pattern of ", pattern.size(), " bytes is longer than any path");
     std::set<std::string> found;
     const bool absolute = pattern.starts_with('/');
-    Match(PosixEnv(), absolute ? "/" : "", std::string_view(pattern).substr(absolute ? 1 : 0),
-          &found);
+    CARILLON_RETURN_IF_ERROR(Match(context, absolute ? "/" : "",
+                                   std::string_view(pattern).substr(absolute ? 1 : 0), &found));
     paths.insert(paths.end(), found.begin(), found.end());
   }
   std::sort(paths.begin(), paths.end());
-  context.set_output(0, Tensor::FromVector(paths));
+  CARILLON_ASSIGN_OR_RETURN(Tensor * out,
+                            context.AllocateOutput(0, Shape{static_cast<int64_t>(paths.size())}));
+  std::ranges::move(paths, out->mutable_data<std::string>());
   return absl::OkStatus();
 }
 

@@ -128,7 +128,7 @@ Status RunReset(KernelContext& context) {
 Status RunSerialize(KernelContext& context) {
   CARILLON_ASSIGN_OR_RETURN(const auto reader, context.Resource<Reader>(0));
   CARILLON_ASSIGN_OR_RETURN(std::string state, reader->SerializeState());
-  context.set_output(0, Tensor::Scalar(std::move(state)));
+  context.set_text(0, std::move(state));
   return absl::OkStatus();
 }
 

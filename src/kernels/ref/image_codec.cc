@@ -250,11 +250,10 @@ class EncodeJpegKernel final : public Kernel {
                                               : "3",
                              "]");
     }
-    CARILLON_ASSIGN_OR_RETURN(
-        const std::string bytes,
-        EncodeJpegPixels(image.dim(1), image.dim(0), static_cast<int>(image.dim(2)),
-                         image.data<uint8_t>(), options_));
-    context.set_output(0, Tensor::Scalar(bytes));
+    CARILLON_ASSIGN_OR_RETURN(std::string bytes, EncodeJpegPixels(image.dim(1), image.dim(0),
+                                                                  static_cast<int>(image.dim(2)),
+                                                                  image.data<uint8_t>(), options_));
+    context.set_text(0, std::move(bytes));
     return absl::OkStatus();
   }
 

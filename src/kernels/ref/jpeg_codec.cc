@@ -5,7 +5,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <jpeglib.h>
+#include <memory>
 #include <vector>
+
+#include "base/foreign_memory.h"
 
 namespace carillon {
 namespace {
@@ -56,6 +59,24 @@ void SkipInput(j_decompress_ptr info, long count) {
 constexpr int kMaxScans =
     500;  // a file of a few bytes can ask for very many passes over the picture
 
+// Asked by libjpeg as it goes, also while it reads all passes of a file before the first row.
+void OnProgress(j_common_ptr info) {
+  const bool too_many = info->is_decompressor != FALSE &&
+                        reinterpret_cast<j_decompress_ptr>(info)->input_scan_number > kMaxScans;
+  if (too_many || WorkIsCancelled()) OnError(info);
+}
+
+// What libjpeg keeps of a picture that it works on in several passes: two bytes for each
+// coefficient.
+size_t CoefficientBytes(const jpeg_component_info* components, int count) {
+  size_t bytes = 0;
+  for (int i = 0; i < count; ++i) {
+    bytes += size_t{components[i].width_in_blocks} * components[i].height_in_blocks * DCTSIZE2 *
+             sizeof(JCOEF);
+  }
+  return bytes;
+}
+
 }  // namespace
 
 struct JpegDecoder::State {
@@ -77,6 +98,8 @@ struct JpegDecoder::State {
     source.resync_to_restart = jpeg_resync_to_restart;
     source.term_source = TermSource;
     info.src = &source;
+    progress.progress_monitor = OnProgress;
+    info.progress = &progress;
     jpeg_read_header(&info, TRUE);
     channels = options.channels == 0 ? (info.num_components == 1 ? 1 : 3) : options.channels;
     is_cmyk = info.jpeg_color_space == JCS_CMYK || info.jpeg_color_space == JCS_YCCK;
@@ -95,7 +118,6 @@ struct JpegDecoder::State {
     jpeg_start_decompress(&info);
     const size_t stride = size_t{info.output_width} * static_cast<size_t>(channels);
     while (info.output_scanline < info.output_height) {
-      if (info.input_scan_number > kMaxScans) return false;
       uint8_t* to = pixels + info.output_scanline * stride;
       JSAMPROW target = row == nullptr ? to : row;
       if (jpeg_read_scanlines(&info, &target, 1) != 1) return false;
@@ -122,6 +144,7 @@ struct JpegDecoder::State {
   ErrorManager errors;
   jpeg_decompress_struct info{};
   jpeg_source_mgr source{};
+  jpeg_progress_mgr progress{};
   bool created = false;
   bool is_cmyk = false;
   int channels = 0;
@@ -147,6 +170,10 @@ StatusOr<JpegDecoder> JpegDecoder::Open(std::string_view bytes, const JpegDecode
 
 Status JpegDecoder::Read(uint8_t* pixels) {
   State& state = *state_;
+  const ForeignMemory coefficients(
+      jpeg_has_multiple_scans(&state.info) != FALSE
+          ? CoefficientBytes(state.info.comp_info, state.info.num_components)
+          : 0);
   std::vector<uint8_t> row(state.is_cmyk && state.channels == 3 ? 4 * state.info.output_width : 0);
   const bool done = state.ReadRows(pixels, row.empty() ? nullptr : row.data());
   const bool enough = !state.errors.truncated ||
@@ -180,6 +207,9 @@ bool CompressAll(jpeg_compress_struct* info, ErrorManager* errors, int channels,
       info->comp_info[i].v_samp_factor = 1;
     }
   }
+  jpeg_progress_mgr progress{};
+  progress.progress_monitor = OnProgress;
+  info->progress = &progress;
   jpeg_start_compress(info, TRUE);
   if (!options.xmp_metadata.empty()) {
     constexpr std::string_view kName("http://ns.adobe.com/xap/1.0/\0", 29);
@@ -210,6 +240,10 @@ StatusOr<std::string> EncodeJpegPixels(int64_t width, int64_t height, int channe
     return InvalidArgument("the metadata of a JPEG picture cannot have ",
                            options.xmp_metadata.size(), " bytes");
   }
+  const auto samples =
+      static_cast<size_t>(width) * static_cast<size_t>(height) * static_cast<size_t>(channels);
+  const bool in_passes = options.progressive || options.optimize_size;
+  const ForeignMemory coefficients(in_passes ? samples * sizeof(JCOEF) : 0);
   ErrorManager errors;
   InitErrors(&errors);
   jpeg_compress_struct info{};
@@ -221,10 +255,10 @@ StatusOr<std::string> EncodeJpegPixels(int64_t width, int64_t height, int channe
   unsigned long size = 0;
   const bool done = CompressAll(&info, &errors, channels, pixels, options, &bytes, &size);
   jpeg_destroy_compress(&info);
-  std::string out(reinterpret_cast<const char*>(bytes), done ? size : 0);
-  std::free(bytes);
+  const std::unique_ptr<unsigned char, decltype(&std::free)> owned(bytes, &std::free);
   if (!done) return absl::InternalError("libjpeg could not write the picture");
-  return out;
+  const ForeignMemory result(size);
+  return std::string(reinterpret_cast<const char*>(bytes), size);
 }
 
 }  // namespace carillon

@@ -3,6 +3,7 @@
 #include "kernels/ref/array_copy.h"
 #include "kernels/ref/array_kernels.h"
 #include "kernels/ref/list_kernels.h"
+#include "tensor/text_memory.h"
 
 namespace carillon {
 
@@ -55,6 +56,7 @@ StatusOr<Tensor> RowsOf(KernelContext& context, const Tensor& value, int64_t beg
   if (IsPlainData(value.dtype()) && address % kTensorAlignment == 0) return rows;
   CARILLON_ASSIGN_OR_RETURN(Tensor copy, context.AllocateTemporary(rows.dtype(), rows.shape()));
   CopyElements(rows.dtype(), rows.raw_data(), copy.mutable_raw_data(), rows.num_elements());
+  CARILLON_RETURN_IF_ERROR(ChargeText(copy));
   return copy;
 }
 

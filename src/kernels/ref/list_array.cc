@@ -40,7 +40,8 @@ class TensorArrayKernel final : public Kernel {
   }
   Status Run(KernelContext& context) override {
     CARILLON_ASSIGN_OR_RETURN(const int64_t size, ReadScalarInt(context.input(0), "size"));
-    CARILLON_ASSIGN_OR_RETURN(auto array, TensorArray::Make(options_, size));
+    CARILLON_ASSIGN_OR_RETURN(auto array,
+                              TensorArray::Make(options_, size, context.services().allocator));
     context.set_output(0, HandleTo(std::move(array)));
     context.set_output(1, Tensor::Scalar(0.0f));
     return absl::OkStatus();
@@ -67,7 +68,8 @@ class GradKernel final : public Kernel {
       }
       prepended = ReadInts(sizes);
     }
-    CARILLON_ASSIGN_OR_RETURN(auto gradients, array->Gradients(source_, prepended));
+    CARILLON_ASSIGN_OR_RETURN(auto gradients,
+                              array->Gradients(source_, prepended, context.services().allocator));
     context.set_output(0, HandleTo(std::move(gradients)));
     return SetFlow(context, 1, 1);
   }

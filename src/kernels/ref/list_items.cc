@@ -3,6 +3,7 @@
 #include "kernels/ref/array_kernels.h"
 #include "kernels/ref/list_kernels.h"
 #include "kernels/tensor_list.h"
+#include "tensor/text_memory.h"
 
 namespace carillon {
 namespace {
@@ -11,25 +12,25 @@ DType ElementType(const KernelContext& context) {
   return context.node().attr<DType>("element_dtype");
 }
 
-void SetList(KernelContext& context, int i, TensorList list) {
-  context.set_output(i, VariantOf(std::move(list)));
+Status SetList(KernelContext& context, int i, TensorList list) {
+  CARILLON_ASSIGN_OR_RETURN(Tensor value, VariantOf(std::move(list), context.services().allocator));
+  context.set_output(i, std::move(value));
+  return absl::OkStatus();
 }
 
 Status RunEmpty(KernelContext& context) {
   CARILLON_ASSIGN_OR_RETURN(const PartialShape shape, ElementShapeFrom(context.input(0)));
   CARILLON_ASSIGN_OR_RETURN(const int64_t most,
                             ReadScalarInt(context.input(1), "max_num_elements"));
-  SetList(context, 0, TensorList(ElementType(context), shape, most));
-  return absl::OkStatus();
+  return SetList(context, 0, TensorList(ElementType(context), shape, most));
 }
 
 Status RunReserve(KernelContext& context) {
   CARILLON_ASSIGN_OR_RETURN(const PartialShape shape, ElementShapeFrom(context.input(0)));
   CARILLON_ASSIGN_OR_RETURN(const int64_t size, ReadScalarInt(context.input(1), "num_elements"));
   TensorList list(ElementType(context), shape);
-  CARILLON_RETURN_IF_ERROR(list.Resize(size));
-  SetList(context, 0, std::move(list));
-  return absl::OkStatus();
+  CARILLON_RETURN_IF_ERROR(list.Resize(size, context.services().allocator));
+  return SetList(context, 0, std::move(list));
 }
 
 Status CheckFits(const TensorList& list, const Shape& shape) {
@@ -49,9 +50,10 @@ Status RunPushBack(KernelContext& context) {
   CARILLON_ASSIGN_OR_RETURN(TensorList list, TakeList(context, 0, context.input(1).dtype()));
   CARILLON_RETURN_IF_ERROR(CheckFits(list, context.input(1).shape()));
   CARILLON_RETURN_IF_ERROR(CheckRoom(list));
-  list.mutable_elements().push_back(context.Take(1));
-  SetList(context, 0, std::move(list));
-  return absl::OkStatus();
+  CARILLON_ASSIGN_OR_RETURN(auto* const elements,
+                            list.MutableElements(context.services().allocator, 1));
+  elements->push_back(context.Take(1));
+  return SetList(context, 0, std::move(list));
 }
 
 Status RunPushBackBatch(KernelContext& context) {
@@ -71,8 +73,12 @@ Status RunPushBackBatch(KernelContext& context) {
     CARILLON_RETURN_IF_ERROR(CheckRoom(*from));
     TensorList list = *from;
     CARILLON_ASSIGN_OR_RETURN(Tensor row, CopyRow(context, value, i));
-    list.mutable_elements().push_back(std::move(row));
-    out->mutable_data<Variant>()[i] = {std::make_shared<TensorList>(std::move(list))};
+    CARILLON_RETURN_IF_ERROR(ChargeText(row));
+    CARILLON_ASSIGN_OR_RETURN(auto* const elements,
+                              list.MutableElements(context.services().allocator, 1));
+    elements->push_back(std::move(row));
+    CARILLON_ASSIGN_OR_RETURN(out->mutable_data<Variant>()[i],
+                              ValueOf(std::move(list), context.services().allocator));
   }
   return absl::OkStatus();
 }
@@ -98,18 +104,19 @@ Status RunPopBack(KernelContext& context) {
   CARILLON_ASSIGN_OR_RETURN(TensorList list, TakeList(context, 0, ElementType(context)));
   if (list.size() == 0) return InvalidArgument("Trying to pop from an empty list.");
   CARILLON_ASSIGN_OR_RETURN(const PartialShape shape, ShapeOfElement(context, list, 1));
+  CARILLON_ASSIGN_OR_RETURN(auto* const elements,
+                            list.MutableElements(context.services().allocator));
   Tensor last;
-  if (list[list.size() - 1].has_value()) {
-    last = std::move(list.mutable_elements().back());
+  if (elements->back().has_value()) {
+    last = std::move(elements->back());
     CARILLON_RETURN_IF_ERROR(CheckWanted(last, shape));
   } else {
     CARILLON_ASSIGN_OR_RETURN(last,
                               list.Read(list.size() - 1, shape, context.services().allocator));
   }
-  list.mutable_elements().pop_back();
-  SetList(context, 0, std::move(list));
+  elements->pop_back();
   context.set_output(1, std::move(last));
-  return absl::OkStatus();
+  return SetList(context, 0, std::move(list));
 }
 
 Status RunGetItem(KernelContext& context) {
@@ -142,10 +149,11 @@ class SetItemKernel final : public Kernel {
                              " elements.");
     }
     CARILLON_RETURN_IF_ERROR(CheckFits(list, context.input(2).shape()));
-    if (index >= list.size()) CARILLON_RETURN_IF_ERROR(list.Resize(index + 1));
-    list.mutable_elements()[static_cast<size_t>(index)] = context.Take(2);
-    SetList(context, 0, std::move(list));
-    return absl::OkStatus();
+    Allocator* const allocator = context.services().allocator;
+    if (index >= list.size()) CARILLON_RETURN_IF_ERROR(list.Resize(index + 1, allocator));
+    CARILLON_ASSIGN_OR_RETURN(auto* const elements, list.MutableElements(allocator));
+    (*elements)[static_cast<size_t>(index)] = context.Take(2);
+    return SetList(context, 0, std::move(list));
   }
 
  private:
@@ -181,9 +189,8 @@ Status RunElementShape(KernelContext& context) {
 Status RunResize(KernelContext& context) {
   CARILLON_ASSIGN_OR_RETURN(const int64_t size, ReadScalarInt(context.input(1), "size"));
   CARILLON_ASSIGN_OR_RETURN(TensorList list, TakeList(context, 0));
-  CARILLON_RETURN_IF_ERROR(list.Resize(size));
-  SetList(context, 0, std::move(list));
-  return absl::OkStatus();
+  CARILLON_RETURN_IF_ERROR(list.Resize(size, context.services().allocator));
+  return SetList(context, 0, std::move(list));
 }
 
 // Lists of equal places in two tensors of lists, one after the other.
@@ -206,9 +213,11 @@ Status RunConcatLists(KernelContext& context) {
                              second->element_shape().ToString());
     }
     TensorList list = *first;
-    std::vector<Tensor>& elements = list.mutable_elements();
-    elements.insert(elements.end(), second->elements().begin(), second->elements().end());
-    out->mutable_data<Variant>()[i] = {std::make_shared<TensorList>(std::move(list))};
+    Allocator* const allocator = context.services().allocator;
+    CARILLON_ASSIGN_OR_RETURN(auto* const elements,
+                              list.MutableElements(allocator, second->size()));
+    elements->insert(elements->end(), second->elements().begin(), second->elements().end());
+    CARILLON_ASSIGN_OR_RETURN(out->mutable_data<Variant>()[i], ValueOf(std::move(list), allocator));
   }
   return absl::OkStatus();
 }

@@ -1,16 +1,30 @@
-// Sums and zeros of lists, element by element: what gradients through lists need.
+// Sums and zeros of lists and optionals, element by element: what gradients through them need.
 #include <vector>
 
+#include "kernels/optional_value.h"
 #include "kernels/ref/accumulate.h"
 #include "kernels/ref/array_copy.h"
 #include "kernels/ref/list_kernels.h"
 #include "kernels/tensor_list.h"
+#include "tensor/memory_charge.h"
 
 namespace carillon {
 namespace {
 
 // Lists of lists are not deeper than a graph's author nested them by hand; a hostile one may be.
 constexpr int kMaxDepth = 64;
+
+const OptionalValue* OptionalIn(const Variant& variant) {
+  return dynamic_cast<const OptionalValue*>(variant.value.get());
+}
+
+StatusOr<Variant> MakeOptional(std::vector<Tensor> components, Allocator* allocator) {
+  using Pointer = std::shared_ptr<const OptionalValue>;
+  CARILLON_ASSIGN_OR_RETURN(Pointer made, MakeOnAccount(allocator, "", [&]() -> StatusOr<Pointer> {
+                              return std::make_shared<const OptionalValue>(std::move(components));
+                            }));
+  return Variant{std::move(made)};
+}
 
 StatusOr<Tensor> SumOf(const Tensor& a, const Tensor& b, Allocator* allocator, int depth);
 
@@ -32,9 +46,9 @@ StatusOr<TensorList> SumOf(const TensorList& a, const TensorList& b, Allocator* 
   }
   TensorList sum = a;
   sum.set_element_shape(shape);
-  std::vector<Tensor>& elements = sum.mutable_elements();
+  CARILLON_ASSIGN_OR_RETURN(auto* const elements, sum.MutableElements(allocator));
   for (int64_t i = 0; i < b.size(); ++i) {
-    Tensor& element = elements[static_cast<size_t>(i)];
+    Tensor& element = (*elements)[static_cast<size_t>(i)];
     if (!b[i].has_value()) continue;
     if (!element.has_value()) {
       element = b[i];
@@ -43,6 +57,23 @@ StatusOr<TensorList> SumOf(const TensorList& a, const TensorList& b, Allocator* 
     CARILLON_ASSIGN_OR_RETURN(element, SumOf(element, b[i], allocator, depth));
   }
   return sum;
+}
+
+StatusOr<Variant> SumOf(const OptionalValue& a, const OptionalValue& b, const Variant& nothing,
+                        Allocator* allocator, int depth) {
+  if (depth > kMaxDepth) return InvalidArgument("optionals are nested too deeply to be added");
+  if (a.has_value() != b.has_value())
+    return InvalidArgument("Cannot add optionals because one has a value and the other doesn't.");
+  if (!a.has_value()) return nothing;
+  if (a.components().size() != b.components().size())
+    return InvalidArgument(
+        "Cannot add optionals because they have different numbers of components");
+  std::vector<Tensor> sums;
+  for (size_t i = 0; i < a.components().size(); ++i) {
+    CARILLON_ASSIGN_OR_RETURN(sums.emplace_back(),
+                              SumOf(a.components()[i], b.components()[i], allocator, depth + 1));
+  }
+  return MakeOptional(std::move(sums), allocator);
 }
 
 StatusOr<Tensor> SumOf(const Tensor& a, const Tensor& b, Allocator* allocator, int depth) {
@@ -58,12 +89,20 @@ StatusOr<Tensor> SumOf(const Tensor& a, const Tensor& b, Allocator* allocator, i
     CARILLON_RETURN_IF_ERROR(AddTo(sum, b, allocator));
     return sum;
   }
-  Tensor sum(DType::kVariant, a.shape());
+  Tensor sum = Tensor::TryAllocate(DType::kVariant, a.shape(), allocator);
+  if (!sum.has_value()) return ResourceExhausted("no memory for a sum of lists");
   for (int64_t i = 0; i < a.num_elements(); ++i) {
+    const OptionalValue* const left = OptionalIn(a.data<Variant>()[i]);
+    const OptionalValue* const right = OptionalIn(b.data<Variant>()[i]);
+    if (left != nullptr && right != nullptr) {
+      CARILLON_ASSIGN_OR_RETURN(sum.mutable_data<Variant>()[i],
+                                SumOf(*left, *right, a.data<Variant>()[i], allocator, depth));
+      continue;
+    }
     CARILLON_ASSIGN_OR_RETURN(const TensorList* x, ListIn(a.data<Variant>()[i]));
     CARILLON_ASSIGN_OR_RETURN(const TensorList* y, ListIn(b.data<Variant>()[i]));
     CARILLON_ASSIGN_OR_RETURN(TensorList list, SumOf(*x, *y, allocator, depth + 1));
-    sum.mutable_data<Variant>()[i] = {std::make_shared<TensorList>(std::move(list))};
+    CARILLON_ASSIGN_OR_RETURN(sum.mutable_data<Variant>()[i], ValueOf(std::move(list), allocator));
   }
   return sum;
 }
@@ -86,13 +125,28 @@ StatusOr<Tensor> ZerosOf(const Tensor& value, Allocator* allocator, int depth) {
     return zeros;
   }
   for (int64_t i = 0; i < value.num_elements(); ++i) {
-    CARILLON_ASSIGN_OR_RETURN(const TensorList* list, ListIn(value.data<Variant>()[i]));
+    const Variant& variant = value.data<Variant>()[i];
+    if (const OptionalValue* const optional = OptionalIn(variant)) {
+      Variant& result = zeros.mutable_data<Variant>()[i];
+      result = variant;
+      if (!optional->has_value()) continue;
+      std::vector<Tensor> components;
+      for (const Tensor& component : optional->components()) {
+        CARILLON_ASSIGN_OR_RETURN(components.emplace_back(),
+                                  ZerosOf(component, allocator, depth + 1));
+      }
+      CARILLON_ASSIGN_OR_RETURN(result, MakeOptional(std::move(components), allocator));
+      continue;
+    }
+    CARILLON_ASSIGN_OR_RETURN(const TensorList* list, ListIn(variant));
     TensorList result = *list;
-    for (Tensor& element : result.mutable_elements()) {
+    CARILLON_ASSIGN_OR_RETURN(auto* const elements, result.MutableElements(allocator));
+    for (Tensor& element : *elements) {
       if (!element.has_value()) continue;
       CARILLON_ASSIGN_OR_RETURN(element, ZerosOf(element, allocator, depth + 1));
     }
-    zeros.mutable_data<Variant>()[i] = {std::make_shared<TensorList>(std::move(result))};
+    CARILLON_ASSIGN_OR_RETURN(zeros.mutable_data<Variant>()[i],
+                              ValueOf(std::move(result), allocator));
   }
   return zeros;
 }
@@ -107,7 +161,8 @@ Status RunZerosLike(KernelContext& context) {
 // Of variants; kernels for other dtypes stand elsewhere.
 template <KernelFn fn>
 KernelResult ForVariants(const KernelRequest& request) {
-  if (request.input_dtype(0) != DType::kVariant) return Unimplemented("only for lists");
+  if (request.input_dtype(0) != DType::kVariant)
+    return Unimplemented("only for lists and optionals");
   return MakeFunctionKernel(fn);
 }
 

@@ -103,6 +103,12 @@ StatusOr<Tensor> RowsInput(KernelContext& context, int i, const PartialShape& sh
   return context.Keep(i);
 }
 
+Status SetList(KernelContext& context, TensorList list) {
+  CARILLON_ASSIGN_OR_RETURN(Tensor value, VariantOf(std::move(list), context.services().allocator));
+  context.set_output(0, std::move(value));
+  return absl::OkStatus();
+}
+
 StatusOr<Tensor> ElementAt(KernelContext& context, const Tensor& value, int64_t row) {
   CARILLON_ASSIGN_OR_RETURN(const Tensor rows, RowsOf(context, value, row, row + 1));
   return rows.Reshaped(RowShape(value.shape()));
@@ -116,14 +122,13 @@ Status RunFromTensor(KernelContext& context) {
   if (value.dim(0) > TensorList::kMaxSize)
     return ResourceExhausted("a list of ", value.dim(0),
                              " elements is too long: ", TensorList::kMaxSize, " are allowed");
-  std::vector<Tensor>& elements = list.mutable_elements();
-  elements.reserve(static_cast<size_t>(value.dim(0)));
+  CARILLON_ASSIGN_OR_RETURN(auto* const elements,
+                            list.MutableElements(context.services().allocator, value.dim(0)));
   for (int64_t row = 0; row < value.dim(0); ++row) {
     CARILLON_ASSIGN_OR_RETURN(Tensor element, ElementAt(context, value, row));
-    elements.push_back(std::move(element));
+    elements->push_back(std::move(element));
   }
-  context.set_output(0, VariantOf(std::move(list)));
-  return absl::OkStatus();
+  return SetList(context, std::move(list));
 }
 
 // Puts row k of `value` at indices[k] of the list, which is made longer where it must and may.
@@ -145,12 +150,13 @@ Status Scatter(KernelContext& context, TensorList& list, const Tensor& value, co
       return InvalidArgument("TensorListScatter: Trying to scatter at index ", most,
                              " in list with size ", list.size());
     }
-    CARILLON_RETURN_IF_ERROR(list.Resize(most + 1));
+    CARILLON_RETURN_IF_ERROR(list.Resize(most + 1, context.services().allocator));
   }
-  std::vector<Tensor>& elements = list.mutable_elements();
+  CARILLON_ASSIGN_OR_RETURN(auto* const elements,
+                            list.MutableElements(context.services().allocator));
   for (int64_t row = 0; row < value.dim(0); ++row) {
     const auto index = static_cast<size_t>(indices.data<int32_t>()[row]);
-    CARILLON_ASSIGN_OR_RETURN(elements[index], ElementAt(context, value, row));
+    CARILLON_ASSIGN_OR_RETURN((*elements)[index], ElementAt(context, value, row));
   }
   return absl::OkStatus();
 }
@@ -166,19 +172,17 @@ Status RunScatter(KernelContext& context) {
     if (size < -1) {
       return InvalidArgument("TensorListScatter expects num_elements >= -1, found: ", size);
     }
-    if (size > 0) CARILLON_RETURN_IF_ERROR(list.Resize(size));
+    if (size > 0) CARILLON_RETURN_IF_ERROR(list.Resize(size, context.services().allocator));
   }
   CARILLON_RETURN_IF_ERROR(Scatter(context, list, value, context.input(1), size < 0));
-  context.set_output(0, VariantOf(std::move(list)));
-  return absl::OkStatus();
+  return SetList(context, std::move(list));
 }
 
 Status RunScatterIntoExisting(KernelContext& context) {
   CARILLON_ASSIGN_OR_RETURN(TensorList list, TakeList(context, 0, context.input(1).dtype()));
   CARILLON_ASSIGN_OR_RETURN(const Tensor value, RowsInput(context, 1, list.element_shape()));
   CARILLON_RETURN_IF_ERROR(Scatter(context, list, value, context.input(2), true));
-  context.set_output(0, VariantOf(std::move(list)));
-  return absl::OkStatus();
+  return SetList(context, std::move(list));
 }
 
 PartialShape WithoutFirst(const PartialShape& shape) {
@@ -275,15 +279,16 @@ Status RunSplit(KernelContext& context) {
                              " on of a tensor with length ", kept.dim(0));
     }
     CARILLON_ASSIGN_OR_RETURN(Tensor rows, RowsOf(context, kept, begin, begin + length));
-    list.mutable_elements().push_back(std::move(rows));
+    CARILLON_ASSIGN_OR_RETURN(auto* const elements,
+                              list.MutableElements(context.services().allocator, 1));
+    elements->push_back(std::move(rows));
     begin += length;
   }
   if (begin != kept.dim(0)) {
     return InvalidArgument("Unused values in tensor. Length of tensor: ", kept.dim(0),
                            " Values used: ", begin);
   }
-  context.set_output(0, VariantOf(std::move(list)));
-  return absl::OkStatus();
+  return SetList(context, std::move(list));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "kernels/ref/arithmetic.h"
 #include "kernels/ref/math.h"
 #include "kernels/ref/matmul.h"
+#include "kernels/work.h"
 #include "tensor/dispatch.h"
 
 namespace carillon {
@@ -54,7 +55,7 @@ Status MultiplyAll(const MatMulPlan& plan, const Tensor& a, const Tensor& b, Ten
       context.AllocateTemporary(kDTypeOf<C>, Shape{plan.k * std::min(plan.n, kWidth)}));
   C* panel = memory.mutable_data<C>();
   const auto multiply = [&](const A* left, const B* right, Out* product) {
-    for (int64_t column = 0; column < plan.n; column += kWidth) {
+    for (int64_t column = 0; column < plan.n && !WorkIsCancelled(); column += kWidth) {
       const int64_t width = std::min(kWidth, plan.n - column);
       PackPanel(right, plan, column, width, panel);
       const int64_t blocks = (plan.m + kRows - 1) / kRows;
@@ -62,6 +63,7 @@ Status MultiplyAll(const MatMulPlan& plan, const Tensor& a, const Tensor& b, Ten
       ParallelFor(blocks, std::max<int64_t>(1, 64 * 1024 / block_work),
                   [&](int64_t begin, int64_t end) {
                     for (int64_t block = begin; block < end; ++block) {
+                      if (WorkIsCancelled()) return;
                       const int64_t first = block * kRows;
                       MultiplyRows(left, panel, plan, first, std::min(kRows, plan.m - first),
                                    column, width, product);
@@ -79,7 +81,7 @@ Status MultiplyAll(const MatMulPlan& plan, const Tensor& a, const Tensor& b, Ten
                    out->mutable_data<Out>() + (at + i) * plan.m * plan.n);
         }
       });
-  return absl::OkStatus();
+  return CheckWanted();
 }
 
 using MultiplyFn = Status (*)(const MatMulPlan& plan, const Tensor& a, const Tensor& b, Tensor* out,

@@ -1,5 +1,6 @@
 // Sums of many tensors, clipping, cross products, histograms.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 
@@ -141,32 +142,82 @@ Status RunCross(KernelContext& context) {
   return absl::OkStatus();
 }
 
+// Counts the values of each row for itself: values and weights are [rows, columns], out is [rows,
+// size]. With `is_binary` only whether there are any.
+void CountRows(const Tensor& values, const Tensor& weights, int64_t rows, int64_t size,
+               bool is_binary, Tensor* out) {
+  const bool is_weighted = weights.num_elements() > 0 && !is_binary;
+  DispatchNumber(out->dtype(), [&]<typename T>() {
+    using C = Compute<T>;
+    T* counts = out->mutable_data<T>();
+    std::fill_n(counts, out->num_elements(), T(0));
+    if (values.num_elements() == 0) return;  // of any number of rows
+    const int64_t columns = values.num_elements() / rows;
+    for (int64_t row = 0, i = 0; row < rows; ++row, counts += size) {
+      for (const int64_t end = i + columns; i < end; ++i) {
+        const int64_t bin = IndexAt(values, i);
+        if (bin >= size) continue;
+        const C weight = is_weighted ? static_cast<C>(weights.data<T>()[i]) : C(1);
+        counts[bin] = is_binary ? T(1) : static_cast<T>(WrapAdd<C>(counts[bin], weight));
+      }
+    }
+  });
+}
+
+Status CheckBins(const Tensor& values, std::string_view what) {
+  for (int64_t i = 0; i < values.num_elements(); ++i) {
+    if (IndexAt(values, i) < 0) return InvalidArgument("Input ", what, " must be non-negative!");
+  }
+  return absl::OkStatus();
+}
+
 Status RunBincount(KernelContext& context) {
   const Tensor& values = context.input(0);
   const Tensor& weights = context.input(2);
   CARILLON_ASSIGN_OR_RETURN(const int64_t size, ScalarIndex(context.input(1), "size"));
   if (size < 0) return InvalidArgument("size (", size, ") must be non-negative");
-  const bool is_weighted = weights.num_elements() > 0;
-  if (is_weighted && weights.num_elements() != values.num_elements()) {
+  if (weights.num_elements() > 0 && weights.num_elements() != values.num_elements()) {
     return InvalidArgument("weights should have as many elements as arr or none, but have ",
                            weights.num_elements(), " and arr has ", values.num_elements());
   }
-  const int32_t* bins = values.data<int32_t>();
-  if (std::any_of(bins, bins + values.num_elements(), [](int32_t bin) { return bin < 0; }))
-    return InvalidArgument("Input arr must be non-negative!");
+  CARILLON_RETURN_IF_ERROR(CheckBins(values, "arr"));
   CARILLON_ASSIGN_OR_RETURN(Tensor * out, context.AllocateOutput(0, Shape{size}));
-  DispatchNumber(out->dtype(), [&]<typename T>() {
-    using C = Compute<T>;
-    T* counts = out->mutable_data<T>();
-    std::fill_n(counts, size, T(0));
-    for (int64_t i = 0; i < values.num_elements(); ++i) {
-      if (bins[i] >= size) continue;
-      const C weight = is_weighted ? static_cast<C>(weights.data<T>()[i]) : C(1);
-      counts[bins[i]] = static_cast<T>(WrapAdd<C>(counts[bins[i]], weight));
-    }
-  });
+  CountRows(values, weights, 1, size, /*is_binary=*/false, out);
   return absl::OkStatus();
 }
+
+class DenseBincountKernel final : public Kernel {
+ public:
+  explicit DenseBincountKernel(const KernelRequest& request)
+      : is_binary_(request.attr<bool>("binary_output")) {}
+
+  Status Run(KernelContext& context) override {
+    const Tensor& values = context.input(0);
+    const Tensor& weights = context.input(2);
+    if (values.rank() > 2) {
+      return InvalidArgument("input must have at most 2 dimensions, not shape ",
+                             values.shape().ToString());
+    }
+    CARILLON_ASSIGN_OR_RETURN(const int64_t size, ScalarIndex(context.input(1), "size"));
+    if (size < 0) return InvalidArgument("size (", size, ") must be non-negative");
+    if (weights.num_elements() > 0 && !(weights.shape() == values.shape())) {
+      return InvalidArgument("weights should have the shape of input or no elements, but have ",
+                             weights.shape().ToString(), " and input has ",
+                             values.shape().ToString());
+    }
+    CARILLON_RETURN_IF_ERROR(CheckBins(values, "input"));
+    const int64_t rows = values.rank() == 2 ? values.dim(0) : 1;
+    Shape shape{size};
+    if (values.rank() == 2 && !Shape::TryMake(std::array{rows, size}, &shape))
+      return InvalidArgument("size = ", size, " makes the output too large");
+    CARILLON_ASSIGN_OR_RETURN(Tensor * out, context.AllocateOutput(0, shape));
+    CountRows(values, weights, rows, size, is_binary_, out);
+    return absl::OkStatus();
+  }
+
+ private:
+  const bool is_binary_;
+};
 
 Status RunHistogramFixedWidth(KernelContext& context) {
   const Tensor& values = context.input(0);
@@ -263,6 +314,7 @@ void AddMathMiscKernels(KernelTable& table) {
       {"ClipByValue", "ref", MakeClipByValue},
       {"Cross", "ref", FromFunction<RunCross>},
       {"Bincount", "ref", FromFunction<RunBincount>},
+      {"DenseBincount", "ref", FromClass<DenseBincountKernel>},
       {"HistogramFixedWidth", "ref", FromFunction<RunHistogramFixedWidth>},
       {"Bucketize", "ref", FromClass<BucketizeKernel>},
       {"Conj", "ref", MakeConj},

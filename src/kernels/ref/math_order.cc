@@ -9,6 +9,7 @@
 #include "kernels/ref/arithmetic.h"
 #include "kernels/ref/index_values.h"
 #include "kernels/ref/math.h"
+#include "kernels/work.h"
 #include "tensor/dispatch.h"
 
 namespace carillon {
@@ -163,7 +164,12 @@ void TopOfRow(const T* row, int64_t n, int64_t k, std::vector<int64_t>& order) {
   }
   order.resize(static_cast<size_t>(n));
   std::iota(order.begin(), order.end(), 0);
-  std::partial_sort(order.begin(), order.begin() + k, order.end(), before);
+  if (k < n / 16) {
+    std::partial_sort(order.begin(), order.begin() + k, order.end(), before);
+  } else {
+    std::nth_element(order.begin(), order.begin() + (k - 1), order.end(), before);
+    std::sort(order.begin(), order.begin() + k, before);
+  }
 }
 
 Status TopK(KernelContext& context, int64_t k) {
@@ -192,6 +198,7 @@ Status TopK(KernelContext& context, int64_t k) {
     ParallelFor(rows, std::max<int64_t>(1, 4 * 1024 / n), [&](int64_t begin, int64_t end) {
       std::vector<int64_t> order;
       for (int64_t row = begin; row < end; ++row) {
+        if (WorkIsCancelled()) return;
         TopOfRow(from + row * n, n, k, order);
         for (int64_t i = 0; i < k; ++i) {
           const int64_t place = order[static_cast<size_t>(i)];
@@ -201,7 +208,7 @@ Status TopK(KernelContext& context, int64_t k) {
       }
     });
   });
-  return absl::OkStatus();
+  return CheckWanted();
 }
 
 class TopKKernel final : public Kernel {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 #include "kernels/ref/arithmetic.h"
 #include "kernels/ref/math.h"
@@ -116,6 +117,14 @@ template <typename Op, typename T>
 typename Op::Accumulator ReduceRow(const T* in, int64_t n, typename Op::Accumulator result) {
   using Partial = typename Op::Partial;
   constexpr int64_t kLanes = kIsRare<T> ? 1 : 32;
+  if constexpr (std::is_integral_v<Partial>) {
+    // One after the other: gcc 12 makes wrong code of two integers that take turns.
+    if (n < kLanes) {
+      Partial partial = Op::kNothing;
+      for (int64_t i = 0; i < n; ++i) partial = Op::Step(partial, in[i]);
+      return Op::Merge(result, partial);
+    }
+  }
   if (n < kLanes) {
     Partial even = Op::kNothing, odd = Op::kNothing;
     int64_t i = 0;

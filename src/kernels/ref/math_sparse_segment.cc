@@ -10,12 +10,16 @@
 #include "kernels/ref/arithmetic.h"
 #include "kernels/ref/index_values.h"
 #include "kernels/ref/math.h"
+#include "kernels/work.h"
 #include "tensor/dispatch.h"
 
 namespace carillon {
 namespace {
 
 enum class Scale { kNone, kMean, kSqrtN };
+
+// A row may be picked any number of times: how often it is asked whether that is still wanted.
+constexpr int64_t kLooks = 4096;
 
 double ScaleOf(Scale scale, int64_t count) {
   switch (scale) {
@@ -91,7 +95,7 @@ class SparseSegmentKernel final : public Kernel {
     CARILLON_ASSIGN_OR_RETURN(Tensor * out, context.AllocateOutput(0, shape));
     if (out->num_elements() == 0) return absl::OkStatus();
     DispatchNumber(data.dtype(), [&]<typename T>() { Sum<T>(data, indices, ids, out); });
-    return absl::OkStatus();
+    return CheckWanted();
   }
 
  private:
@@ -112,8 +116,10 @@ class SparseSegmentKernel final : public Kernel {
         for (int64_t i = 0; i < n;) {
           const int64_t id = IndexAt(ids, i);
           const int64_t first = i;
+          if (WorkIsCancelled()) return;
           std::fill_n(sums, width, C(0));
           for (; i < n && IndexAt(ids, i) == id; ++i) {
+            if (i % kLooks == 0 && WorkIsCancelled()) return;
             const T* row = from + IndexAt(indices, i) * columns + column;
             for (int64_t j = 0; j < width; ++j) sums[j] = WrapAdd<C>(sums[j], row[j]);
           }
@@ -133,10 +139,43 @@ class SparseSegmentKernel final : public Kernel {
   const bool has_num_segments_;
 };
 
-// out[indices[i]] += scale · grad[segment_ids[i]].
+// Sorts values in blocks, which are merged: in between it is asked whether that is still wanted.
+void SortIndices(int64_t* begin, int64_t* end) {
+  constexpr int64_t kBlock = 1 << 20;
+  if (WorkIsCancelled()) return;
+  if (end - begin <= kBlock) return std::sort(begin, end);
+  int64_t* middle = begin + (end - begin) / 2;
+  SortIndices(begin, middle);
+  SortIndices(middle, end);
+  if (!WorkIsCancelled()) std::inplace_merge(begin, middle, end);
+}
+
+// Each index once, in rising order.
+std::vector<int64_t> SortedUnique(const Tensor& indices) {
+  std::vector<int64_t> values(static_cast<size_t>(indices.dim(0)));
+  for (size_t i = 0; i < values.size(); ++i) values[i] = IndexAt(indices, static_cast<int64_t>(i));
+  SortIndices(values.data(), values.data() + values.size());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+  return values;
+}
+
+Status CheckPicks(const Tensor& grad, const Tensor& indices, const Tensor& ids, int64_t rows) {
+  for (int64_t i = 0; i < ids.dim(0); ++i) {
+    const int64_t id = IndexAt(ids, i);
+    if (id < 0 || id >= grad.dim(0))
+      return InvalidArgument("Segment id ", id, " out of range [0, ", grad.dim(0), ").");
+    const int64_t index = IndexAt(indices, i);
+    if (index < 0 || index >= rows)
+      return InvalidArgument("Index ", index, " out of range [0, ", rows, ").");
+  }
+  return absl::OkStatus();
+}
+
+// out[indices[i]] += scale · grad[segment_ids[i]]. V2 leaves out the rows that nothing is added to,
+// and says which ones there are.
 class SparseSegmentGradKernel final : public Kernel {
  public:
-  explicit SparseSegmentGradKernel(Scale scale) : scale_(scale) {}
+  SparseSegmentGradKernel(Scale scale, bool is_compact) : scale_(scale), is_compact_(is_compact) {}
 
   Status Run(KernelContext& context) override {
     const Tensor& grad = context.input(0);
@@ -144,24 +183,27 @@ class SparseSegmentGradKernel final : public Kernel {
     const Tensor& ids = context.input(2);
     CARILLON_RETURN_IF_ERROR(CheckVectors(indices, ids));
     if (grad.rank() == 0) return InvalidArgument("grad should be at least a vector");
-    CARILLON_ASSIGN_OR_RETURN(const int64_t rows, ScalarIndex(context.input(3), "output_dim0"));
+    const char* const what = is_compact_ ? "dense_output_dim0" : "output_dim0";
+    CARILLON_ASSIGN_OR_RETURN(int64_t rows, ScalarIndex(context.input(3), what));
     if (rows < 0) return InvalidArgument("Expected a non-negative size, got ", rows);
-    CARILLON_ASSIGN_OR_RETURN(const Shape shape, WithRows(grad.shape(), rows, "output_dim0"));
-    CARILLON_ASSIGN_OR_RETURN(Tensor * out, context.AllocateOutput(0, shape));
-    if (rows == 0) return absl::OkStatus();
-    const int64_t n = ids.dim(0);
-    for (int64_t i = 0; i < n; ++i) {
-      const int64_t id = IndexAt(ids, i);
-      if (id < 0 || id >= grad.dim(0))
-        return InvalidArgument("Segment id ", id, " out of range [0, ", grad.dim(0), ").");
-      const int64_t index = IndexAt(indices, i);
-      if (index < 0 || index >= rows)
-        return InvalidArgument("Index ", index, " out of range [0, ", rows, ").");
+    // Of no rows at all the indices are not looked at, as in TensorFlow.
+    if (rows > 0) CARILLON_RETURN_IF_ERROR(CheckPicks(grad, indices, ids, rows));
+    std::vector<int64_t> picked;
+    if (is_compact_) {
+      if (rows > 0) picked = SortedUnique(indices);
+      CARILLON_RETURN_IF_ERROR(CheckWanted());
+      rows = static_cast<int64_t>(picked.size());
+      CARILLON_ASSIGN_OR_RETURN(Tensor * unique, context.AllocateOutput(1, Shape{rows}));
+      DispatchAmong<int32_t, int64_t>(unique->dtype(), [&]<typename Index>() {
+        std::copy_n(picked.data(), rows, unique->mutable_data<Index>());
+      });
     }
+    CARILLON_ASSIGN_OR_RETURN(const Shape shape, WithRows(grad.shape(), rows, what));
+    CARILLON_ASSIGN_OR_RETURN(Tensor * out, context.AllocateOutput(0, shape));
     // A gradient without elements may have any number of rows: there is nothing to count for them.
     if (out->num_elements() == 0) return absl::OkStatus();
     std::vector<int64_t> counts(static_cast<size_t>(grad.dim(0)));
-    for (int64_t i = 0; i < n; ++i) ++counts[static_cast<size_t>(IndexAt(ids, i))];
+    for (int64_t i = 0; i < ids.dim(0); ++i) ++counts[static_cast<size_t>(IndexAt(ids, i))];
     // Sums of 16-bit floats are kept in float until they are complete.
     const bool is_small = grad.dtype() == DType::kHalf || grad.dtype() == DType::kBfloat16;
     Tensor wide;
@@ -171,28 +213,34 @@ class SparseSegmentGradKernel final : public Kernel {
     DispatchFloating(grad.dtype(), [&]<typename T>() {
       using C = Compute<T>;
       C* sums = (is_small ? wide : *out).template mutable_data<C>();
-      Spread<T, C>(grad, indices, ids, counts, out->num_elements() / rows, rows, sums);
+      Spread<T, C>(grad, indices, ids, counts, picked, out->num_elements() / rows, rows, sums);
       if (is_small) std::copy_n(sums, out->num_elements(), out->mutable_data<T>());
     });
-    return absl::OkStatus();
+    return CheckWanted();
   }
 
  private:
   template <typename T, typename C>
   void Spread(const Tensor& grad, const Tensor& indices, const Tensor& ids,
-              const std::vector<int64_t>& counts, int64_t columns, int64_t rows, C* sums) const {
+              const std::vector<int64_t>& counts, const std::vector<int64_t>& picked,
+              int64_t columns, int64_t rows, C* sums) const {
     const T* from = grad.data<T>();
     std::fill_n(sums, rows * columns, C(0));
     for (int64_t i = 0; i < ids.dim(0); ++i) {
+      if (WorkIsCancelled()) return;
       const int64_t id = IndexAt(ids, i);
       const C factor = static_cast<C>(ScaleOf(scale_, counts[static_cast<size_t>(id)]));
       const T* row = from + id * columns;
-      C* target = sums + IndexAt(indices, i) * columns;
+      int64_t place = IndexAt(indices, i);
+      if (is_compact_)
+        place = std::lower_bound(picked.begin(), picked.end(), place) - picked.begin();
+      C* target = sums + place * columns;
       for (int64_t j = 0; j < columns; ++j) target[j] += factor * static_cast<C>(row[j]);
     }
   }
 
   const Scale scale_;
+  const bool is_compact_;
 };
 
 template <Scale scale>
@@ -200,8 +248,8 @@ KernelResult FromSegments(const KernelRequest& request) {
   return std::make_unique<SparseSegmentKernel>(scale, request.node.num_inputs() > 3);
 }
 template <Scale scale>
-KernelResult FromGradient(const KernelRequest&) {
-  return std::make_unique<SparseSegmentGradKernel>(scale);
+KernelResult FromGradient(const KernelRequest& request) {
+  return std::make_unique<SparseSegmentGradKernel>(scale, request.node.num_outputs() > 1);
 }
 
 }  // namespace
@@ -217,6 +265,9 @@ void AddMathSparseSegmentKernels(KernelTable& table) {
       {"SparseSegmentSumGrad", "ref", FromGradient<Scale::kNone>},
       {"SparseSegmentMeanGrad", "ref", FromGradient<Scale::kMean>},
       {"SparseSegmentSqrtNGrad", "ref", FromGradient<Scale::kSqrtN>},
+      {"SparseSegmentSumGradV2", "ref", FromGradient<Scale::kNone>},
+      {"SparseSegmentMeanGradV2", "ref", FromGradient<Scale::kMean>},
+      {"SparseSegmentSqrtNGradV2", "ref", FromGradient<Scale::kSqrtN>},
   });
 }
 

@@ -192,10 +192,31 @@ TEST(MathKernels, HostileIdsAndSizesAreErrors) {
     EXPECT_EQ(CodeOf(op, {rows, ids(0, -1), ids(0, 1), size}, sparse), Code::kInvalidArgument);
     EXPECT_EQ(CodeOf(op, {rows, ids(0, 1), ids(0, kRows), size}, sparse), Code::kInvalidArgument);
   }
+  // Of V2 only the rows that are picked take memory.
+  for (const char* op : {"SparseSegmentSumGradV2", "SparseSegmentMeanGradV2"}) {
+    const Tensor most = Tensor::Scalar(std::numeric_limits<int32_t>::max());
+    EXPECT_EQ(Compute(op, {data, ids(1 << 30, 5), ids(1, 1), most}, sparse).shape(), Shape({2, 3}));
+    const Tensor rows(kFloat, Shape{int64_t{1} << 60, 0});
+    EXPECT_EQ(Compute(op, {rows, ids(9, 9), ids(0, 1 << 30), most}, sparse).shape(), Shape({1, 0}));
+    EXPECT_EQ(CodeOf(op, {data, ids(0, -1), ids(0, 1), most}, sparse), Code::kInvalidArgument);
+    EXPECT_EQ(CodeOf(op, {data, ids(0, 1), ids(0, 2), most}, sparse), Code::kInvalidArgument);
+    EXPECT_EQ(CodeOf(op, {data, ids(0, 1), ids(0, 1), Tensor::Scalar(-1)}, sparse),
+              Code::kInvalidArgument);
+  }
   EXPECT_EQ(CodeOf("Bincount",
                    {Vector<int32_t>({1}), Tensor::Scalar<int32_t>(-1), Tensor(kFloat, Shape{0})},
                    Type(kFloat)),
             Code::kInvalidArgument);
+  const AttrMap bins = {{"T", kFloat}, {"Tidx", kInt64}};
+  const Tensor none(kFloat, Shape{0});
+  const auto size = [](int64_t n) { return Tensor::Scalar<int64_t>(n); };
+  EXPECT_EQ(CodeOf("DenseBincount", {ids(0, 1), size(-1), none}, bins), Code::kInvalidArgument);
+  EXPECT_EQ(CodeOf("DenseBincount", {ids(0, 1), size(kHuge), none}, bins),
+            Code::kResourceExhausted);
+  const Tensor rows(kInt64, Shape{int64_t{1} << 60, 0});
+  EXPECT_EQ(CodeOf("DenseBincount", {rows, size(kHuge), none}, bins), Code::kInvalidArgument);
+  EXPECT_EQ(Compute("DenseBincount", {rows, size(0), none}, bins).shape(),
+            Shape({int64_t{1} << 60, 0}));
   EXPECT_EQ(CodeOf("Sum", {data, Vector<int32_t>({5})}, Type(kFloat)), Code::kInvalidArgument);
 }
 
@@ -203,6 +224,59 @@ TEST(MathKernels, ProductsOfEmptyMatricesAreZero) {
   const Tensor product = Compute(
       "MatMul", {Tensor(kDouble, Shape{2, 0}), Tensor(kDouble, Shape{0, 3})}, Type(kDouble));
   EXPECT_EQ(ValuesOf<double>(product), std::vector<double>(6, 0.0));
+}
+
+// Short rows, long ones and what is between are summed by loops of their own.
+template <typename T>
+void ExpectReductionsOfAllLengths(DType dtype) {
+  for (int64_t n = 1; n <= 70; ++n) {
+    Tensor x(dtype, Shape{3, n});
+    T sums[3] = {}, squares[3] = {};
+    for (int64_t i = 0; i < 3 * n; ++i) {
+      const T value = static_cast<T>(i % 7 == 3 ? 2 : 1);
+      x.mutable_data<T>()[i] = value;
+      sums[i / n] += value;
+      squares[i / n] += value * value;
+    }
+    const Tensor axis = Tensor::Scalar<int32_t>(1);
+    const AttrMap attrs{{"T", dtype}, {"Tidx", kInt32}};
+    const Tensor sum = Compute("Sum", {x, axis}, attrs), mean = Compute("Mean", {x, axis}, attrs);
+    const Tensor norm = Compute("EuclideanNorm", {x, axis}, attrs);
+    for (int64_t row = 0; row < 3; ++row) {
+      EXPECT_EQ(sum.data<T>()[row], sums[row]) << n;
+      EXPECT_NEAR(static_cast<double>(mean.data<T>()[row]),
+                  static_cast<double>(sums[row] / static_cast<T>(n)), 1e-5)
+          << n;
+      EXPECT_NEAR(static_cast<double>(norm.data<T>()[row]),
+                  static_cast<double>(static_cast<T>(std::sqrt(static_cast<double>(squares[row])))),
+                  1e-5)
+          << n;
+    }
+  }
+}
+
+TEST(MathKernels, ReductionsOfAllLengths) {
+  ExpectReductionsOfAllLengths<int8_t>(DType::kInt8);
+  ExpectReductionsOfAllLengths<int16_t>(DType::kInt16);
+  ExpectReductionsOfAllLengths<uint16_t>(DType::kUint16);
+  ExpectReductionsOfAllLengths<int32_t>(kInt32);
+  ExpectReductionsOfAllLengths<uint32_t>(DType::kUint32);
+  ExpectReductionsOfAllLengths<int64_t>(kInt64);
+  ExpectReductionsOfAllLengths<uint64_t>(DType::kUint64);
+  ExpectReductionsOfAllLengths<float>(kFloat);
+  ExpectReductionsOfAllLengths<double>(kDouble);
+}
+
+TEST(MathKernels, ProductsOfAllLengths) {
+  for (int64_t n = 1; n <= 70; ++n) {
+    Tensor x = Tensor::Full<int64_t>(Shape{n}, 1);
+    int64_t product = 1;
+    for (int64_t i = n % 3; i < n; i += 3) product *= x.mutable_data<int64_t>()[i] = -3;
+    EXPECT_EQ(Compute("Prod", {x, Tensor::Scalar<int32_t>(0)}, {{"T", kInt64}, {"Tidx", kInt32}})
+                  .scalar<int64_t>(),
+              product)
+        << n;
+  }
 }
 
 }  // namespace

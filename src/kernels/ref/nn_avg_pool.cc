@@ -4,6 +4,7 @@
 
 #include "base/parallel.h"
 #include "kernels/ref/nn.h"
+#include "kernels/work.h"
 #include "tensor/dispatch.h"
 
 namespace carillon {
@@ -23,6 +24,7 @@ void AvgPoolForward(const PoolGeometry& g, const T* input, T* output) {
       const int64_t y = row % g.height.output;
       const TapRange ky(g.height, g.height.Start(y));
       for (int64_t x = 0; x < g.width.output; ++x) {
+        if (WorkIsCancelled()) return;  // a window may be millions wide
         const TapRange kx(g.width, g.width.Start(x));
         std::fill(sums.begin(), sums.end(), A{});
         for (int64_t i = ky.begin; i < ky.end; ++i) {
@@ -54,6 +56,7 @@ void AvgPoolBackward(const PoolGeometry& g, const T* grad, T* result) {
       for (int64_t y = 0; y < g.height.output; ++y) {
         const TapRange ky(g.height, g.height.Start(y));
         for (int64_t x = 0; x < g.width.output; ++x) {
+          if (WorkIsCancelled()) return;
           const TapRange kx(g.width, g.width.Start(x));
           const A count = static_cast<A>((ky.end - ky.begin) * (kx.end - kx.begin));
           const T* from = grad + n * out.batch + y * out.height + x * out.width;
@@ -89,7 +92,7 @@ class AvgPoolKernel final : public Kernel {
         })) {
       return NoSuchType(context.node(), input.dtype());
     }
-    return absl::OkStatus();
+    return CheckWanted();
   }
 
  private:
@@ -117,7 +120,7 @@ class AvgPoolGradKernel final : public Kernel {
         })) {
       return NoSuchType(context.node(), grad.dtype());
     }
-    return absl::OkStatus();
+    return CheckWanted();
   }
 
  private:

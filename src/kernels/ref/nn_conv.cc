@@ -5,6 +5,7 @@
 
 #include "base/parallel.h"
 #include "kernels/ref/nn_conv_kernel.h"
+#include "kernels/work.h"
 #include "tensor/dispatch.h"
 
 namespace carillon {
@@ -36,6 +37,7 @@ void Forward(const ConvGeometry& g, const T* input, const T* filter, T* output) 
                   const int64_t y = row % g.height.output;
                   const TapRange ky(g.height, g.height.Start(y));
                   for (int64_t x = 0; x < g.width.output; ++x) {
+                    if (WorkIsCancelled()) return;  // a filter may be millions wide
                     const TapRange kx(g.width, g.width.Start(x));
                     for (int64_t group = 0; group < g.groups; ++group) {
                       std::fill(sums.begin(), sums.end(), A{});
@@ -89,6 +91,7 @@ void BackwardInput(const ConvGeometry& g, const T* filter, const T* grad, T* res
           const int64_t n = row / g.height.input;
           const int64_t y = row % g.height.input;
           for (int64_t x = 0; x < g.width.input; ++x) {
+            if (WorkIsCancelled()) return;
             for (int64_t group = 0; group < g.groups; ++group) {
               std::fill(sums.begin(), sums.end(), A{});
               for (int64_t i = 0; i < g.height.size; ++i) {
@@ -137,6 +140,7 @@ void BackwardFilter(const ConvGeometry& g, const T* input, const T* grad, T* res
       std::fill(sums.begin(), sums.end(), A{});
       for (int64_t n = 0; n < g.batch; ++n) {
         for (int64_t oy = 0; oy < g.height.output; ++oy) {
+          if (WorkIsCancelled()) return;
           const int64_t y = g.height.Start(oy) + dy;
           if (y < 0 || y >= g.height.input) continue;
           for (int64_t ox = 0; ox < g.width.output; ++ox) {
@@ -214,7 +218,7 @@ class Conv2DKernel final : public ConvKernel {
         })) {
       return NoSuchType(context.node(), input.dtype());
     }
-    return absl::OkStatus();
+    return CheckWanted();
   }
 };
 
@@ -239,7 +243,7 @@ class FusedConv2DKernel final : public ConvKernel {
         })) {
       return NoSuchType(context.node(), input.dtype());
     }
-    return absl::OkStatus();
+    return CheckWanted();
   }
 };
 
@@ -259,7 +263,7 @@ class Conv2DBackpropInputKernel final : public ConvKernel {
         })) {
       return NoSuchType(context.node(), grad.dtype());
     }
-    return absl::OkStatus();
+    return CheckWanted();
   }
 
  private:
@@ -305,7 +309,7 @@ class Conv2DBackpropFilterKernel final : public ConvKernel {
         })) {
       return NoSuchType(context.node(), grad.dtype());
     }
-    return absl::OkStatus();
+    return CheckWanted();
   }
 };
 

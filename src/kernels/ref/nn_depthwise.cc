@@ -5,6 +5,7 @@
 
 #include "base/parallel.h"
 #include "kernels/ref/nn_conv_kernel.h"
+#include "kernels/work.h"
 #include "tensor/dispatch.h"
 
 namespace carillon {
@@ -28,6 +29,7 @@ void Forward(const ConvGeometry& g, const T* input, const T* filter, T* output) 
       const int64_t y = row % g.height.output;
       const TapRange ky(g.height, g.height.Start(y));
       for (int64_t x = 0; x < g.width.output; ++x) {
+        if (WorkIsCancelled()) return;  // a filter may be millions wide
         const TapRange kx(g.width, g.width.Start(x));
         std::fill(sums.begin(), sums.end(), A{});
         for (int64_t i = ky.begin; i < ky.end; ++i) {
@@ -65,6 +67,7 @@ void BackwardInput(const ConvGeometry& g, const T* filter, const T* grad, T* res
       for (int64_t oy = 0; oy < g.height.output; ++oy) {
         const TapRange ky(g.height, g.height.Start(oy));
         for (int64_t ox = 0; ox < g.width.output; ++ox) {
+          if (WorkIsCancelled()) return;
           const TapRange kx(g.width, g.width.Start(ox));
           const T* grads = grad + n * out.batch + oy * out.height + ox * out.width;
           for (int64_t i = ky.begin; i < ky.end; ++i) {
@@ -105,6 +108,7 @@ void BackwardFilter(const ConvGeometry& g, const T* input, const T* grad, T* res
       std::fill(sums.begin(), sums.end(), A{});
       for (int64_t n = 0; n < g.batch; ++n) {
         for (int64_t oy = 0; oy < g.height.output; ++oy) {
+          if (WorkIsCancelled()) return;
           const int64_t y = g.height.Start(oy) + dy;
           if (y < 0 || y >= g.height.input) continue;
           for (int64_t ox = 0; ox < g.width.output; ++ox) {
@@ -141,7 +145,7 @@ class DepthwiseForwardKernel final : public ConvKernel {
         })) {
       return NoSuchType(context.node(), input.dtype());
     }
-    return absl::OkStatus();
+    return CheckWanted();
   }
 };
 
@@ -161,7 +165,7 @@ class DepthwiseBackpropInputKernel final : public ConvKernel {
         })) {
       return NoSuchType(context.node(), grad.dtype());
     }
-    return absl::OkStatus();
+    return CheckWanted();
   }
 };
 
@@ -181,7 +185,7 @@ class DepthwiseBackpropFilterKernel final : public ConvKernel {
         })) {
       return NoSuchType(context.node(), grad.dtype());
     }
-    return absl::OkStatus();
+    return CheckWanted();
   }
 };
 

@@ -6,6 +6,7 @@
 
 #include "base/parallel.h"
 #include "kernels/ref/nn.h"
+#include "kernels/work.h"
 #include "tensor/dispatch.h"
 
 namespace carillon {
@@ -31,6 +32,7 @@ class LrnKernel : public Kernel {
   template <typename T>
   void Norms(const T* pixel, int64_t channels, std::vector<float>* norms) const {
     for (int64_t c = 0; c < channels; ++c) {
+      if (WorkIsCancelled()) return;  // there may be millions around it
       float sum = 0;
       for (int64_t k = Begin(c); k < End(c, channels); ++k) {
         const float value = static_cast<float>(pixel[k]);
@@ -77,7 +79,7 @@ class LrnForwardKernel final : public LrnKernel {
         })) {
       return NoSuchType(context.node(), input.dtype());
     }
-    return absl::OkStatus();
+    return CheckWanted();
   }
 };
 
@@ -109,7 +111,7 @@ class LrnGradKernel final : public LrnKernel {
         })) {
       return NoSuchType(context.node(), input.dtype());
     }
-    return absl::OkStatus();
+    return CheckWanted();
   }
 
  private:
@@ -119,6 +121,7 @@ class LrnGradKernel final : public LrnKernel {
              std::vector<float>* norms, T* result) const {
     Norms(input, channels, norms);
     for (int64_t k = 0; k < channels; ++k) {
+      if (WorkIsCancelled()) return;
       float sum = static_cast<float>(grads[k]) * std::pow((*norms)[static_cast<size_t>(k)], -beta_);
       float through = 0;
       for (int64_t j = Begin(k); j < End(k, channels); ++j)

@@ -6,6 +6,7 @@
 
 #include "base/parallel.h"
 #include "kernels/ref/nn.h"
+#include "kernels/work.h"
 #include "tensor/dispatch.h"
 
 namespace carillon {
@@ -79,6 +80,7 @@ void MaxPoolForward(const PoolGeometry& g, const T* input, T* output) {
       const int64_t y = row % g.height.output;
       const TapRange ky(g.height, g.height.Start(y));
       for (int64_t x = 0; x < g.width.output; ++x) {
+        if (WorkIsCancelled()) return;  // a window may be millions wide
         const TapRange kx(g.width, g.width.Start(x));
         std::fill(best.begin(), best.end(), lowest);
         for (int64_t i = ky.begin; i < ky.end; ++i) {
@@ -111,6 +113,7 @@ void ForEachMaximum(const PoolGeometry& g, const T* input, int64_t n, const Visi
     const TapRange ky(g.height, g.height.Start(y));
     for (int64_t x = 0; x < g.width.output; ++x) {
       const TapRange kx(g.width, g.width.Start(x));
+      if (WorkIsCancelled()) return;
       for (int64_t c = 0; c < g.channels; ++c) {
         int64_t best = -1;
         A largest{};
@@ -210,7 +213,7 @@ class MaxPoolKernel final : public PoolKernel {
         })) {
       return NoSuchType(context.node(), input.dtype());
     }
-    return absl::OkStatus();
+    return CheckWanted();
   }
 };
 
@@ -232,7 +235,7 @@ class MaxPoolGradKernel final : public PoolKernel {
     if (!(relu ? DispatchFloating(input.dtype(), run) : DispatchNumber(input.dtype(), run))) {
       return NoSuchType(context.node(), input.dtype());
     }
-    return absl::OkStatus();
+    return CheckWanted();
   }
 };
 
@@ -260,7 +263,7 @@ class MaxPoolGradGradKernel final : public PoolKernel {
         })) {
       return NoSuchType(context.node(), input.dtype());
     }
-    return absl::OkStatus();
+    return CheckWanted();
   }
 };
 
@@ -293,7 +296,7 @@ class MaxPoolWithArgmaxKernel final : public PoolKernel {
         })) {
       return NoSuchType(context.node(), input.dtype());
     }
-    return absl::OkStatus();
+    return CheckWanted();
   }
 };
 

@@ -2,17 +2,21 @@
 #include <google/protobuf/util/json_util.h>
 #include <google/protobuf/util/type_resolver_util.h>
 
+#include "base/foreign_memory.h"
 #include "kernels/families.h"
 #include "kernels/ref/parsing_kernels.h"
 #include "proto/example.pb.h"
 #include "proto/tensor.pb.h"
+#include "tensor/parsed_bytes.h"
 #include "tensor/tensor_proto.h"
+#include "tensor/text_memory.h"
 
 namespace carillon {
 namespace {
 
 Status RunSerializeTensor(KernelContext& context) {
   const Tensor& tensor = context.input(0);
+  const ForeignWork work(2 * (tensor.num_bytes() + static_cast<size_t>(TextBytes(tensor))));
   tensorflow::TensorProto proto;
   if (IsPlainData(tensor.dtype())) {
     proto.set_dtype(static_cast<tensorflow::DataType>(tensor.dtype()));
@@ -27,7 +31,7 @@ Status RunSerializeTensor(KernelContext& context) {
   if (!proto.SerializeToString(&bytes)) {
     return InvalidArgument("a tensor of ", tensor.num_bytes(), " bytes is too large to serialize");
   }
-  context.set_output(0, Tensor::Scalar(bytes));
+  context.set_text(0, std::move(bytes));
   return absl::OkStatus();
 }
 
@@ -37,6 +41,8 @@ Status RunParseTensor(KernelContext& context) {
     return InvalidArgument("serialized should be a scalar but has shape ",
                            serialized.shape().ToString());
   }
+  const ForeignWork work(
+      MostParsedBytes<tensorflow::TensorProto>(serialized.scalar<std::string>()));
   tensorflow::TensorProto proto;
   if (!proto.ParseFromString(serialized.scalar<std::string>())) {
     return InvalidArgument("the ", serialized.scalar<std::string>().size(),
@@ -48,8 +54,9 @@ Status RunParseTensor(KernelContext& context) {
   }
   auto tensor = TensorFromProto(proto, context.services().allocator);
   if (!tensor.ok()) {
-    return InvalidArgument("the serialized tensor is invalid: ",
-                           std::string(tensor.status().message()));
+    const Status& status = tensor.status();
+    if (absl::IsResourceExhausted(status)) return status;
+    return InvalidArgument("the serialized tensor is invalid: ", std::string(status.message()));
   }
   context.set_output(0, *std::move(tensor));
   return absl::OkStatus();

@@ -1,12 +1,15 @@
 // ParseExample, ParseExampleV2, ParseSingleExample: serialized Examples into dense, sparse and
 // ragged tensors.
 #include <google/protobuf/arena.h>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
+#include "base/foreign_memory.h"
 #include "kernels/ref/parsing_kernels.h"
 #include "proto/example.pb.h"
 #include "tensor/dispatch.h"
+#include "tensor/parsed_bytes.h"
 
 namespace carillon {
 namespace {
@@ -41,6 +44,10 @@ class Batch {
 
   Status Parse(std::span<const std::string> serialized) {
     for (const std::string& bytes : serialized) {
+      if (bytes.size() > INT32_MAX)
+        return InvalidArgument(Where(examples_.size()), " is longer than an Example may be");
+      memory_.Add(MostParsedBytes<Example>(bytes));
+      const WorkPause pause;  // for protobuf
       auto* example = google::protobuf::Arena::CreateMessage<Example>(&arena_);
       if (!example->ParseFromString(bytes)) {
         return InvalidArgument(Where(examples_.size()), " is no serialized Example");
@@ -187,6 +194,7 @@ class Batch {
   KernelContext& context_;
   const std::span<const std::string> names_;
   const bool batched_;
+  ForeignMemory memory_;
   google::protobuf::Arena arena_;
   std::vector<Example*> examples_;
   int64_t num_values_ = 0;

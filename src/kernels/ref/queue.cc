@@ -9,6 +9,7 @@
 #include "kernels/ref/array_kernels.h"
 #include "kernels/ref/queue_batch.h"
 #include "kernels/ref/rows.h"
+#include "kernels/work.h"
 #include "tensor/text_memory.h"
 
 namespace carillon {
@@ -56,8 +57,8 @@ class QueueKernel final : public NamedResourceKernel<Queue> {
       : NamedResourceKernel(std::move(place)), options_(std::move(options)) {}
 
  private:
-  StatusOr<std::shared_ptr<Queue>> Create(KernelContext&) const override {
-    return std::make_shared<Queue>(options_);
+  StatusOr<std::shared_ptr<Queue>> Create(KernelContext& context) const override {
+    return std::make_shared<Queue>(options_, context.services().allocator);
   }
   Status Check(const Queue& existing) const override {
     return options_.CheckSameAs(existing.options());
@@ -91,6 +92,7 @@ class EnqueueKernel final : public QueueOpKernel {
  public:
   void Start(KernelContext& context, std::shared_ptr<Queue> queue, Done done) override {
     std::vector<QueueTuple> tuples(1);
+    tuples[0].reserve(static_cast<size_t>(context.num_inputs() - 1));
     for (int i = 1; i < context.num_inputs(); ++i) tuples[0].push_back(context.Keep(i));
     const Status status = queue->CheckTuple(tuples[0], /*many=*/false);
     if (!status.ok()) return done(status);
@@ -101,30 +103,43 @@ class EnqueueKernel final : public QueueOpKernel {
 class EnqueueManyKernel final : public QueueOpKernel {
  public:
   void Start(KernelContext& context, std::shared_ptr<Queue> queue, Done done) override {
-    StatusOr<std::vector<QueueTuple>> tuples = Split(context, *queue);
+    StatusOr<std::vector<QueueTuple>> tuples = SplitOnAccount(context, *queue);
     if (!tuples.ok()) return done(tuples.status());
     queue->Enqueue(std::move(*tuples), context.services().cancellation, std::move(done));
   }
 
  private:
-  // Rows get memory of their own, so that one that stays long does not keep the others.
-  static StatusOr<std::vector<QueueTuple>> Split(KernelContext& context, const Queue& queue) {
+  static StatusOr<std::vector<QueueTuple>> SplitOnAccount(KernelContext& context,
+                                                          const Queue& queue) {
+    std::vector<QueueTuple> tuples;
+    CARILLON_RETURN_IF_ERROR(
+        RunOnAccount(context.services(), [&] { return Split(context, queue, &tuples); }));
+    for (const QueueTuple& tuple : tuples) {
+      for (const Tensor& part : tuple) CARILLON_RETURN_IF_ERROR(ChargeText(part));
+    }
+    return tuples;
+  }
+
+  // Rows get memory of their own, so that one that stays long does not keep the others. Those
+  // without elements may be any number.
+  static Status Split(KernelContext& context, const Queue& queue, std::vector<QueueTuple>* tuples) {
     QueueTuple batch;
     for (int i = 1; i < context.num_inputs(); ++i) batch.push_back(context.input(i));
     CARILLON_RETURN_IF_ERROR(queue.CheckTuple(batch, /*many=*/true));
-    // Rows without elements may be any number.
     CARILLON_RETURN_IF_ERROR(
         CheckRoomOutside(context.services().allocator, batch[0].dim(0),
                          static_cast<int64_t>(sizeof(QueueTuple) + sizeof(Tensor) * batch.size())));
-    std::vector<QueueTuple> tuples(static_cast<size_t>(batch[0].dim(0)));
-    for (size_t row = 0; row < tuples.size(); ++row) {
+    tuples->resize(static_cast<size_t>(batch[0].dim(0)));
+    for (size_t row = 0; row < tuples->size(); ++row) {
+      QueueTuple& tuple = (*tuples)[row];
+      tuple.reserve(batch.size());
       for (const Tensor& component : batch) {
         CARILLON_ASSIGN_OR_RETURN(Tensor part,
                                   CopyRow(context, component, static_cast<int64_t>(row)));
-        tuples[row].push_back(std::move(part));
+        tuple.push_back(std::move(part));
       }
     }
-    return tuples;
+    return absl::OkStatus();
   }
 };
 
@@ -173,7 +188,10 @@ class DequeueManyKernel final : public QueueOpKernel {
     from->Dequeue(*n, allow_fewer, context.services().cancellation,
                   [&context, queue = std::move(queue), done = std::move(done)](
                       const Status& status, const std::vector<QueueTuple>& tuples) {
-                    done(status.ok() ? SetBatches(context, *queue, tuples) : status);
+                    done(status.ok()
+                             ? RunOnAccount(context.services(),
+                                            [&] { return SetBatches(context, *queue, tuples); })
+                             : status);
                   });
   }
 

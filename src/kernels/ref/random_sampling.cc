@@ -8,6 +8,7 @@
 #include "base/parallel.h"
 #include "kernels/ref/random_fill.h"
 #include "kernels/ref/random_kernels.h"
+#include "kernels/work.h"
 #include "tensor/dispatch.h"
 
 namespace carillon {
@@ -81,6 +82,7 @@ void SampleRow(const T* logits, int64_t classes, int64_t samples, PhiloxWords& w
     sums[j] = total;
   }
   for (int64_t i = 0; i < samples; ++i) {
+    if (i % 4096 == 0 && WorkIsCancelled()) return;
     const uint32_t word0 = words.Next(), word1 = words.Next();
     const double wanted = UniformDouble(word0, word1) * total;
     out[i] = static_cast<Out>(std::upper_bound(sums, sums + classes, wanted) - sums);
@@ -129,7 +131,7 @@ Status RunMultinomial(KernelContext& context, const Reserve& reserve) {
       });
     });
   });
-  return absl::OkStatus();
+  return CheckWanted();
 }
 
 class MultinomialKernel final : public Kernel {

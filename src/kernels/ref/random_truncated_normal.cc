@@ -9,6 +9,7 @@
 #include "kernels/ref/array_kernels.h"
 #include "kernels/ref/random_fill.h"
 #include "kernels/ref/random_kernels.h"
+#include "kernels/work.h"
 #include "tensor/dispatch.h"
 
 namespace carillon {
@@ -235,6 +236,7 @@ class ParameterizedTruncatedNormalKernel final : public Kernel {
     static_assert(sizeof(N) == sizeof(T));
     N* const values = reinterpret_cast<N*>(out.mutable_data<T>());
     for (int64_t batch = 0; batch < batches; ++batch) {
+      CARILLON_RETURN_IF_ERROR(CheckWanted());
       const auto parameter = [&](int i) {
         const Tensor& input = context.input(i + 1);
         return N(input.data<T>()[input.num_elements() == 1 ? 0 : batch]);

@@ -1,4 +1,5 @@
-// Kernels of staging areas: Stage and MapStage.
+// Kernels of staging areas: Stage, MapStage and OrderedMapStage. Keys are always kept in order, so
+// the last two are the same.
 #include "kernels/staging.h"
 
 #include "kernels/families.h"
@@ -9,22 +10,42 @@
 namespace carillon {
 namespace {
 
+// Whether values are under keys: Map… and OrderedMap….
+bool IsMapped(const KernelRequest& request) {
+  return request.node.op().find("Map") != std::string_view::npos;
+}
+
+// Areas of different kinds may have the same name, as in TensorFlow: the kind is a part of it here.
+ResourcePlace PlaceOf(const KernelRequest& request) {
+  ResourcePlace place = ResourcePlace::Of(request, /*share_node_name=*/true);
+  const char* kind = !IsMapped(request)                            ? "Stage:"
+                     : request.node.op().starts_with("OrderedMap") ? "OrderedMap:"
+                                                                   : "Map:";
+  place.name.insert(0, kind);
+  return place;
+}
+
 // Ops on a staging area find it by name, without a handle.
 class AreaFinder {
  public:
   explicit AreaFinder(const KernelRequest& request)
-      : place_(ResourcePlace::Of(request, /*share_node_name=*/true)),
+      : place_(PlaceOf(request)),
         limits_{.capacity = request.attr<int64_t>("capacity"),
                 .memory_limit = request.attr<int64_t>("memory_limit")} {}
   StatusOr<std::shared_ptr<StagingArea>> Find(const KernelContext& context) const {
     return FindOrMakeResource<StagingArea>(place_.store(context.services()), place_.container,
                                            place_.name,
                                            [&]() -> StatusOr<std::shared_ptr<Resource>> {
-                                             return std::make_shared<StagingArea>(limits_);
+                                             return Make(context.services().allocator);
                                            });
   }
 
  private:
+  StatusOr<std::shared_ptr<Resource>> Make(Allocator* allocator) const {
+    return MakeOnAccount(allocator, place_.name, [&]() -> StatusOr<std::shared_ptr<StagingArea>> {
+      return std::make_shared<StagingArea>(limits_, allocator);
+    });
+  }
   const ResourcePlace place_;
   const StagingLimits limits_;
 };
@@ -40,8 +61,7 @@ StatusOr<std::vector<int32_t>> ReadIndices(const Tensor& indices, size_t count) 
 // Stage, MapStage.
 class PutKernel final : public AsyncKernel {
  public:
-  explicit PutKernel(const KernelRequest& request)
-      : area_(request), mapped_(request.node.op() == "MapStage") {
+  explicit PutKernel(const KernelRequest& request) : area_(request), mapped_(IsMapped(request)) {
     if (mapped_) types_ = request.attr<std::vector<DType>>("dtypes");
   }
   void RunAsync(KernelContext& context, Done done) override {
@@ -83,9 +103,9 @@ class GetKernel final : public AsyncKernel {
  public:
   explicit GetKernel(const KernelRequest& request)
       : area_(request),
-        peek_(request.node.op() == "StagePeek" || request.node.op() == "MapPeek"),
-        mapped_(request.node.op().starts_with("Map")),
-        by_key_(request.node.op() == "MapUnstage" || request.node.op() == "MapPeek") {}
+        peek_(request.node.op().ends_with("Peek")),
+        mapped_(IsMapped(request)),
+        by_key_(mapped_ && !request.node.op().ends_with("NoKey")) {}
 
   void RunAsync(KernelContext& context, Done done) override {
     const auto area = area_.Find(context);
@@ -183,6 +203,13 @@ void AddStagingAreaKernels(KernelTable& table) {
       {"MapSize", "ref", FromClass<SizeKernel<&StagingArea::Size>>},
       {"MapIncompleteSize", "ref", FromClass<SizeKernel<&StagingArea::IncompleteSize>>},
       {"MapClear", "ref", FromClass<ClearKernel>},
+      {"OrderedMapStage", "ref", FromClass<PutKernel>},
+      {"OrderedMapUnstage", "ref", FromClass<GetKernel>},
+      {"OrderedMapUnstageNoKey", "ref", FromClass<GetKernel>},
+      {"OrderedMapPeek", "ref", FromClass<GetKernel>},
+      {"OrderedMapSize", "ref", FromClass<SizeKernel<&StagingArea::Size>>},
+      {"OrderedMapIncompleteSize", "ref", FromClass<SizeKernel<&StagingArea::IncompleteSize>>},
+      {"OrderedMapClear", "ref", FromClass<ClearKernel>},
   });
 }
 

@@ -5,6 +5,8 @@
 #include "kernels/ref/queue_batch.h"
 #include "kernels/ref/rows.h"
 #include "kernels/ref/staging_kernels.h"
+#include "kernels/work.h"
+#include "tensor/text_memory.h"
 
 namespace carillon {
 namespace {
@@ -33,8 +35,8 @@ class BarrierKernel final : public NamedResourceKernel<Barrier> {
         shapes_(std::move(shapes)) {}
 
  private:
-  StatusOr<std::shared_ptr<Barrier>> Create(KernelContext&) const override {
-    return std::make_shared<Barrier>(place().name, types_, shapes_);
+  StatusOr<std::shared_ptr<Barrier>> Create(KernelContext& context) const override {
+    return std::make_shared<Barrier>(place().name, types_, shapes_, context.services().allocator);
   }
   Status Check(const Barrier& existing) const override {
     if (existing.types() == types_ && existing.shapes() == shapes_) return absl::OkStatus();
@@ -70,6 +72,7 @@ class InsertManyKernel final : public Kernel {
     std::vector<Tensor> rows;
     for (int64_t i = 0; i < keys.dim(0); ++i) {
       CARILLON_ASSIGN_OR_RETURN(Tensor row, CopyRow(context, values, i));
+      CARILLON_RETURN_IF_ERROR(ChargeText(row));
       rows.push_back(std::move(row));
     }
     const auto names = keys.values<std::string>();
@@ -115,7 +118,10 @@ class TakeManyKernel final : public AsyncKernel {
     from->Take(*n, allow_fewer_, context.services().cancellation,
                [&context, barrier = std::move(*barrier), done = std::move(done)](
                    const Status& status, const std::vector<QueueTuple>& tuples) {
-                 done(status.ok() ? SetTaken(context, *barrier, tuples) : status);
+                 done(status.ok()
+                          ? RunOnAccount(context.services(),
+                                         [&] { return SetTaken(context, *barrier, tuples); })
+                          : status);
                });
   }
 

@@ -28,7 +28,10 @@ class GetHandleKernel final : public SessionTensorKernel {
  public:
   using SessionTensorKernel::SessionTensorKernel;
   Status Run(KernelContext& context) override {
-    context.set_output(0, Tensor::Scalar(tensors().Keep(context.node().name(), context.Keep(0))));
+    CARILLON_ASSIGN_OR_RETURN(
+        const std::string handle,
+        tensors().Keep(context.node().name(), context.Keep(0), context.services().allocator));
+    context.set_output(0, Tensor::Scalar(handle));
     return absl::OkStatus();
   }
 };
@@ -38,7 +41,9 @@ class GetHandleV2Kernel final : public SessionTensorKernel {
  public:
   using SessionTensorKernel::SessionTensorKernel;
   Status Run(KernelContext& context) override {
-    std::string handle = tensors().Keep(context.node().name(), context.Keep(0));
+    CARILLON_ASSIGN_OR_RETURN(
+        std::string handle,
+        tensors().Keep(context.node().name(), context.Keep(0), context.services().allocator));
     context.set_output(
         0, Tensor::Scalar(ResourceHandle{nullptr, SessionTensors::kContainer, std::move(handle)}));
     return absl::OkStatus();

@@ -10,6 +10,7 @@
 #include "kernels/ref/arithmetic.h"
 #include "kernels/ref/state_kernels.h"
 #include "tensor/dispatch.h"
+#include "tensor/memory_charge.h"
 
 namespace carillon {
 
@@ -34,6 +35,13 @@ namespace {
 
 constexpr int64_t kGrain = 16384;  // elements worth a thread
 
+StatusOr<std::shared_ptr<VariableResource>> MakeVariable(DType dtype, const std::string& name,
+                                                         Allocator* allocator) {
+  return MakeOnAccount(allocator, name, [&]() -> StatusOr<std::shared_ptr<VariableResource>> {
+    return std::make_shared<VariableResource>(dtype, name);
+  });
+}
+
 // Variable, VariableV2, VarHandleOp: a handle to the variable of that name in the resource store.
 class VariableKernel final : public Kernel {
  public:
@@ -49,7 +57,7 @@ class VariableKernel final : public Kernel {
     std::lock_guard lock(mutex_);
     const uint64_t generation = store.generation();
     if (!handle_.has_value() || &store != store_ || generation != generation_) {
-      CARILLON_ASSIGN_OR_RETURN(handle_, LookUp(store));
+      CARILLON_ASSIGN_OR_RETURN(handle_, LookUp(store, context.services().allocator));
       store_ = &store;
       generation_ = generation;
     }
@@ -58,11 +66,11 @@ class VariableKernel final : public Kernel {
   }
 
  private:
-  StatusOr<Tensor> LookUp(ResourceStore& store) const {
+  StatusOr<Tensor> LookUp(ResourceStore& store, Allocator* allocator) const {
     CARILLON_ASSIGN_OR_RETURN(
         auto variable, FindOrMakeResource<VariableResource>(
                            store, container_, name_, [&]() -> StatusOr<std::shared_ptr<Resource>> {
-                             return std::make_shared<VariableResource>(dtype_, name_);
+                             return MakeVariable(dtype_, name_, allocator);
                            }));
     if (variable->dtype() != dtype_) {
       return InvalidArgument("variable ", name_, " exists and holds ", DTypeName(variable->dtype()),
@@ -88,7 +96,8 @@ class TemporaryVariableKernel final : public Kernel {
                   ? request.node.name()
                   : request.attr<std::string>("var_name")) {}
   Status Run(KernelContext& context) override {
-    auto variable = std::make_shared<VariableResource>(dtype_, name_);
+    CARILLON_ASSIGN_OR_RETURN(auto variable,
+                              MakeVariable(dtype_, name_, context.services().allocator));
     context.set_output(0, Tensor::Scalar(ResourceHandle{std::move(variable), "temporary", name_}));
     return absl::OkStatus();
   }
@@ -131,6 +140,12 @@ Status RunIsInitialized(KernelContext& context) {
   CARILLON_ASSIGN_OR_RETURN(Tensor * out, context.AllocateOutput(0, Shape{}));
   out->mutable_data<bool>()[0] = variable->IsInitialized();
   return absl::OkStatus();
+}
+
+// What was read of a variable never changes with it, and takes a copy only when it is written to.
+Status RunDisableCopyOnRead(KernelContext& context) {
+  CARILLON_ASSIGN_OR_RETURN(auto variable, context.Resource<VariableResource>(0));
+  return variable->Read().status();
 }
 
 Status RunRefIdentity(KernelContext& context) {
@@ -312,6 +327,7 @@ void AddStateReferenceKernels(KernelTable& table) {
       {"ReadVariableOp", "ref", FromFunction<RunRead>},
       {"IsVariableInitialized", "ref", FromFunction<RunIsInitialized>},
       {"VarIsInitializedOp", "ref", FromFunction<RunIsInitialized>},
+      {"DisableCopyOnRead", "ref", FromFunction<RunDisableCopyOnRead>},
       {"RefIdentity", "ref", MakeRefIdentity},
       {"Assign", "ref", FromClass<AssignKernel>},
       {"AssignVariableOp", "ref", FromClass<AssignKernel>},

@@ -3,9 +3,11 @@
 #include <string_view>
 
 #include "base/parallel.h"
+#include "base/work_scope.h"
 #include "kernels/ref/arithmetic.h"
 #include "kernels/ref/array_kernels.h"
 #include "kernels/ref/state_kernels.h"
+#include "kernels/work.h"
 #include "tensor/dispatch.h"
 
 namespace carillon {
@@ -30,15 +32,22 @@ T Combined(const T& old, const T& update) {
 }
 
 // Rows of one place are combined in the order of the indices, on one thread: each thread walks all
-// indices and takes its share of the places.
+// indices and takes its share of the places. With `may_stop` it ends early once nobody wants the
+// result: the caller then has the values as they were.
 template <Combine combine, typename T>
 void ScatterRows(T* values, std::span<const int64_t> indices, const T* updates, bool one_update,
-                 int64_t row) {
+                 int64_t row, bool may_stop) {
   const auto work = static_cast<int64_t>(indices.size()) * row;
   const int64_t shares = std::clamp<int64_t>(work / 16384, 1, KernelThreads());
   ParallelFor(shares, 1, [&](int64_t begin, int64_t end) {
+    constexpr int64_t kLook = 1 << 16;  // elements between two looks whether to go on
+    int64_t since_look = 0;
     for (size_t i = 0; i < indices.size(); ++i) {
       if (const int64_t share = indices[i] % shares; share < begin || share >= end) continue;
+      if (since_look += row; since_look >= kLook) {
+        if (may_stop && WorkIsCancelled()) return;
+        since_look = 0;
+      }
       T* target = values + indices[i] * row;
       if (one_update) {
         for (int64_t j = 0; j < row; ++j) target[j] = Combined<combine>(target[j], updates[0]);
@@ -49,6 +58,9 @@ void ScatterRows(T* values, std::span<const int64_t> indices, const T* updates, 
     }
   });
 }
+
+// Updates of fewer elements are done in no time.
+constexpr int64_t kMuchWork = 1 << 20;
 
 // The updates are one row for each index, or a single value for all.
 bool UpdatesFit(const Shape& variable, const Shape& indices, const Shape& updates) {
@@ -99,18 +111,30 @@ Status RunScatter(KernelContext& context) {
   CARILLON_RETURN_IF_ERROR(CheckArguments(*variable, *old, indices, updates));
   PassReference(context);
   if (indices.num_elements() == 0 || old->num_elements() == 0) return absl::OkStatus();
+  const int64_t row = old->num_elements() / old->dim(0);
+  // Rows take no longer than it took to send them; one value for all makes much work of a few
+  // indices. Where that is more than a pass over the variable it works on a copy: only then can it
+  // be ended and leave what others see alone.
+  const bool one_update = updates.rank() == 0;
+  const bool may_stop = one_update && indices.num_elements() > old->dim(0) &&
+                        row >= kMuchWork / indices.num_elements();
+  Tensor before;
+  if (may_stop) before = *old;
   CARILLON_ASSIGN_OR_RETURN(Tensor * value, lock.Writable(*variable, context.services().allocator));
-  const int64_t row = value->num_elements() / value->dim(0);
   const auto scatter = [&]<typename T>() {
     ScatterRows<combine>(static_cast<T*>(value->mutable_raw_data()), indices.values<int64_t>(),
-                         static_cast<const T*>(updates.raw_data()), updates.rank() == 0, row);
+                         static_cast<const T*>(updates.raw_data()), one_update, row, may_stop);
   };
   if constexpr (combine == Combine::kUpdate) {
     DispatchBySize(value->dtype(), scatter);
   } else {
     DispatchNumber(value->dtype(), scatter);
   }
-  return absl::OkStatus();
+  if (const Status wanted = CheckWanted(); may_stop && !wanted.ok()) {
+    lock.Set(*variable, std::move(before));
+    return wanted;
+  }
+  return lock.CountText();
 }
 
 template <Combine combine>

@@ -102,7 +102,7 @@ class ScatterNdKernel final : public Kernel {
     } else {
       DispatchNumber(value->dtype(), scatter);
     }
-    return absl::OkStatus();
+    return lock.CountText();
   }
 
  private:

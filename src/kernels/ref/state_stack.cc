@@ -4,16 +4,18 @@
 #include <string>
 #include <vector>
 
+#include "kernels/named_resource.h"
 #include "kernels/ref/state_kernels.h"
 
 namespace carillon {
 namespace {
 
-// Lives in the handles to it, so it goes with the step that made it.
+// Lives in the handles to it, so it goes with the step that made it. Its list counts against the
+// limit of `allocator`.
 class Stack final : public Resource {
  public:
-  Stack(std::string name, DType dtype, int64_t max_size)
-      : name_(std::move(name)), dtype_(dtype), max_size_(max_size) {}
+  Stack(std::string name, DType dtype, int64_t max_size, Allocator* allocator)
+      : name_(std::move(name)), dtype_(dtype), max_size_(max_size), charge_(allocator) {}
 
   Status Push(Tensor value) {
     std::lock_guard lock(mutex_);
@@ -25,6 +27,7 @@ class Stack final : public Resource {
     if (max_size_ > 0 && static_cast<int64_t>(values_.size()) >= max_size_) {
       return InvalidArgument("stack ", name_, " is full: its max_size is ", max_size_);
     }
+    CARILLON_RETURN_IF_ERROR(ReserveOnAccount(values_, values_.size() + 1, charge_));
     values_.push_back(std::move(value));
     return absl::OkStatus();
   }
@@ -40,7 +43,8 @@ class Stack final : public Resource {
 
   void Close() {
     std::lock_guard lock(mutex_);
-    values_.clear();
+    std::vector<Tensor>().swap(values_);  // and their room
+    charge_.Remove(charge_.bytes());
     closed_ = true;
   }
 
@@ -55,6 +59,7 @@ class Stack final : public Resource {
   const DType dtype_;
   const int64_t max_size_;  // no limit when not positive
   std::mutex mutex_;
+  MemoryCharge charge_;
   std::vector<Tensor> values_;
   bool closed_ = false;
 };
@@ -77,7 +82,11 @@ class StackKernel final : public Kernel {
       }
       max_size = size.data<int32_t>()[0];
     }
-    auto stack = std::make_shared<Stack>(name_, dtype_, max_size);
+    Allocator* const allocator = context.services().allocator;
+    CARILLON_ASSIGN_OR_RETURN(
+        auto stack, MakeOnAccount(allocator, name_, [&]() -> StatusOr<std::shared_ptr<Stack>> {
+          return std::make_shared<Stack>(name_, dtype_, max_size, allocator);
+        }));
     context.set_output(0, Tensor::Scalar(ResourceHandle{std::move(stack), "stack", name_}));
     return absl::OkStatus();
   }

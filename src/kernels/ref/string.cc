@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
+#include "base/foreign_memory.h"
 #include "kernels/families.h"
 #include "kernels/ref/string_kernels.h"
 #include "tensor/text_memory.h"
@@ -111,6 +112,9 @@ class LetterCaseKernel final : public Kernel {
  private:
   std::string Convert(const std::string& text) const {
     if (!utf8_) return upper_ ? absl::AsciiStrToUpper(text) : absl::AsciiStrToLower(text);
+    // As given and as converted: two bytes for most characters each. ICU has more, and loses it if
+    // the text throws, unless that has room.
+    const ForeignMemory memory(4 * text.size());
     icu::UnicodeString letters = icu::UnicodeString::fromUTF8(text);
     if (upper_) {
       letters.toUpper();
@@ -118,6 +122,8 @@ class LetterCaseKernel final : public Kernel {
       letters.toLower();
     }
     std::string converted;
+    constexpr size_t kMostBytes = 3;  // of UTF-8, for two of UTF-16
+    converted.reserve(kMostBytes * static_cast<size_t>(letters.length()));
     letters.toUTF8String(converted);
     return converted;
   }

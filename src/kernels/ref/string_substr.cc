@@ -4,6 +4,7 @@
 #include "kernels/ref/broadcast.h"
 #include "kernels/ref/index_values.h"
 #include "kernels/ref/string_kernels.h"
+#include "kernels/work.h"
 
 namespace carillon {
 namespace {
@@ -41,6 +42,7 @@ class SubstrKernel final : public Kernel {
     broadcast.ForEachRun(
         0, broadcast.shape.num_elements(), [&](const auto& offsets, int64_t at, int64_t n) {
           for (int64_t i = 0; i < n && status.ok(); ++i) {
+            if (status = CheckWanted(); !status.ok()) return;
             const auto last = static_cast<size_t>(broadcast.rank - 1);
             const int64_t from = offsets[0] + i * broadcast.strides[0][last];
             const int64_t where = offsets[1] + i * broadcast.strides[1][last];

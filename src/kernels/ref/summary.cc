@@ -5,15 +5,30 @@
 #include <set>
 #include <vector>
 
+#include "base/foreign_memory.h"
 #include "kernels/families.h"
 #include "kernels/ref/summary_kernels.h"
 #include "tensor/dispatch.h"
+#include "tensor/parsed_bytes.h"
 #include "tensor/tensor_proto.h"
+#include "tensor/text_memory.h"
 
 namespace carillon {
 
 void SetSummary(KernelContext& context, const tensorflow::Summary& summary) {
-  context.set_output(0, Tensor::Scalar(summary.SerializeAsString()));
+  context.set_text(0, summary.SerializeAsString());
+}
+
+size_t BytesOfSummary(const KernelContext& context) {
+  constexpr size_t kValue = 128;  // an element that is one, with its tag
+  size_t bytes = 0;
+  for (int i = 0; i < context.num_inputs(); ++i) {
+    const Tensor& input = context.input(i);
+    bytes += 2 * (input.num_bytes() + static_cast<size_t>(TextBytes(input)));
+    if (input.dtype() == DType::kString)
+      bytes += static_cast<size_t>(input.num_elements()) * kValue;
+  }
+  return bytes;
 }
 
 StatusOr<std::string> ScalarTag(const KernelContext& context, int i) {
@@ -32,6 +47,7 @@ Status RunScalarSummary(KernelContext& context) {
     return InvalidArgument("tags have shape ", tags.shape().ToString(), " but values ",
                            values.shape().ToString());
   }
+  const ForeignWork work(BytesOfSummary(context));
   tensorflow::Summary summary;
   DispatchNumber(values.dtype(), [&]<typename T>() {
     for (int64_t i = 0; i < tags.num_elements(); ++i) {
@@ -62,6 +78,7 @@ class HistogramKernel final : public Kernel {
 
   Status Run(KernelContext& context) override {
     CARILLON_ASSIGN_OR_RETURN(const std::string tag, ScalarTag(context, 0));
+    const ForeignWork work(BytesOfSummary(context));
     tensorflow::Summary summary;
     tensorflow::Summary::Value* value = summary.add_value();
     value->set_tag(tag);
@@ -126,6 +143,7 @@ Status CheckWritable(const Tensor& tensor) {
 
 Status RunTensorSummary(KernelContext& context) {
   CARILLON_RETURN_IF_ERROR(CheckWritable(context.input(0)));
+  const ForeignWork work(BytesOfSummary(context));
   tensorflow::Summary summary;
   tensorflow::Summary::Value* value = summary.add_value();
   value->set_node_name(context.node().name());
@@ -138,6 +156,8 @@ Status RunTensorSummaryV2(KernelContext& context) {
   CARILLON_ASSIGN_OR_RETURN(const std::string tag, ScalarTag(context, 0));
   CARILLON_RETURN_IF_ERROR(CheckWritable(context.input(1)));
   CARILLON_ASSIGN_OR_RETURN(const std::string metadata, ScalarTag(context, 2));
+  const ForeignWork work(BytesOfSummary(context) +
+                         MostParsedBytes<tensorflow::SummaryMetadata>(metadata));
   tensorflow::Summary summary;
   tensorflow::Summary::Value* value = summary.add_value();
   value->set_tag(tag);
@@ -149,6 +169,12 @@ Status RunTensorSummaryV2(KernelContext& context) {
 }
 
 Status RunMergeSummary(KernelContext& context) {
+  size_t parsed = 0;
+  for (int i = 0; i < context.num_inputs(); ++i) {
+    for (const std::string& bytes : context.input(i).values<std::string>())
+      parsed += MostParsedBytes<tensorflow::Summary>(bytes);
+  }
+  const ForeignWork work(BytesOfSummary(context) + parsed);
   tensorflow::Summary merged;
   std::set<std::string> tags;
   for (int i = 0; i < context.num_inputs(); ++i) {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/foreign_memory.h"
 #include "kernels/ref/summary_kernels.h"
 
 namespace carillon {
@@ -63,6 +64,7 @@ class AudioSummaryKernel final : public Kernel {
       return InvalidArgument("sounds of ", frames, " frames and ", channels,
                              " channels cannot be written as WAV");
     }
+    const ForeignWork work(BytesOfSummary(context));
     tensorflow::Summary summary;
     for (int64_t i = 0; i < std::min(max_outputs_, sounds.dim(0)); ++i) {
       tensorflow::Summary::Value* value = summary.add_value();

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <vector>
 
+#include "base/foreign_memory.h"
 #include "kernels/ref/summary_kernels.h"
 #include "report/png_codec.h"
 #include "tensor/dispatch.h"
@@ -70,6 +71,7 @@ class ImageSummaryKernel final : public Kernel {
       return InvalidArgument("bad_color has ", bad_color_.num_elements(),
                              " channels, the pictures ", format.channels);
     }
+    const ForeignWork work(BytesOfSummary(context));
     tensorflow::Summary summary;
     const int64_t count = std::min(max_images_, images.dim(0));
     const int64_t pixels = format.width * format.height;

@@ -63,8 +63,8 @@ class TableKernel : public NamedResourceKernel<LookupTable> {
   const LookupTableOptions& options() const { return options_; }
 
  private:
-  StatusOr<std::shared_ptr<LookupTable>> Create(KernelContext&) const override {
-    return std::make_shared<LookupTable>(options_);
+  StatusOr<std::shared_ptr<LookupTable>> Create(KernelContext& context) const override {
+    return std::make_shared<LookupTable>(options_, context.services().allocator);
   }
   Status Check(const LookupTable& existing) const override {
     const LookupTableOptions& other = existing.options();
@@ -109,14 +109,14 @@ class DenseTableKernel final : public TableKernel {
  private:
   StatusOr<std::shared_ptr<LookupTable>> Create(KernelContext& context) const override {
     LookupTableOptions with_keys = options();
-    with_keys.empty_key = context.input(0).Clone();
+    with_keys.empty_key = context.Keep(0);
     with_keys.key_shape = with_keys.empty_key.shape();
     if (with_keys.key_shape.rank() > 1) {
       return InvalidArgument("Empty key must be a scalar or a vector, got shape ",
                              with_keys.key_shape.ToString());
     }
     if (context.num_inputs() > 1) {
-      with_keys.deleted_key = context.input(1).Clone();
+      with_keys.deleted_key = context.Keep(1);
       if (with_keys.deleted_key.shape() != with_keys.key_shape) {
         return InvalidArgument("Empty and deleted keys must have same shape, got shapes: ",
                                with_keys.key_shape.ToString(), " and ",
@@ -126,7 +126,7 @@ class DenseTableKernel final : public TableKernel {
         return InvalidArgument("Empty and deleted keys cannot be equal");
       }
     }
-    return std::make_shared<LookupTable>(std::move(with_keys));
+    return std::make_shared<LookupTable>(std::move(with_keys), context.services().allocator);
   }
 };
 
@@ -140,7 +140,12 @@ class AnonymousTableKernel final : public Kernel {
   }
   explicit AnonymousTableKernel(LookupTableOptions options) : options_(std::move(options)) {}
   Status Run(KernelContext& context) override {
-    auto table = std::make_shared<LookupTable>(options_);
+    Allocator* const allocator = context.services().allocator;
+    CARILLON_ASSIGN_OR_RETURN(
+        auto table,
+        MakeOnAccount(allocator, options_.name, [&]() -> StatusOr<std::shared_ptr<LookupTable>> {
+          return std::make_shared<LookupTable>(options_, allocator);
+        }));
     context.set_output(0, Tensor::Scalar(ResourceHandle{std::move(table), "table", options_.name}));
     return absl::OkStatus();
   }
@@ -193,7 +198,7 @@ Status RunSize(KernelContext& context) {
 Status RunExport(KernelContext& context) {
   CARILLON_ASSIGN_OR_RETURN(const auto table, context.Resource<LookupTable>(0));
   Tensor keys, values;
-  CARILLON_RETURN_IF_ERROR(table->Export(&keys, &values));
+  CARILLON_RETURN_IF_ERROR(table->Export(context.services().allocator, &keys, &values));
   if (keys.dtype() != context.output_dtype(0) || values.dtype() != context.output_dtype(1)) {
     return InvalidArgument("table ", table->options().name, " leads from ", DTypeName(keys.dtype()),
                            " to ", DTypeName(values.dtype()));

@@ -6,9 +6,9 @@
 #include "absl/strings/numbers.h"
 #include "base/background.h"
 #include "base/env.h"
-#include "base/throw.h"
 #include "kernels/lookup_table.h"
 #include "kernels/ref/table_kernels.h"
+#include "kernels/work.h"
 
 namespace carillon {
 namespace {
@@ -112,13 +112,16 @@ StatusOr<std::vector<std::string_view>> LinesOf(std::string_view text, const Tex
 }
 
 Status InitializeFrom(const TextFile& file, const Field& key, const Field& value,
-                      LookupTable& table) {
+                      Allocator* allocator, LookupTable& table) {
   CARILLON_RETURN_IF_ERROR(CheckField(key));
   CARILLON_RETURN_IF_ERROR(CheckField(value));
   CARILLON_ASSIGN_OR_RETURN(const std::string text, PosixEnv().ReadFile(file.path));
   CARILLON_ASSIGN_OR_RETURN(const std::vector<std::string_view> lines, LinesOf(text, file));
   const Shape shape{static_cast<int64_t>(lines.size())};
-  Tensor keys(key.dtype, shape), values(value.dtype, shape);
+  Tensor keys = Tensor::TryAllocate(key.dtype, shape, allocator);
+  Tensor values = Tensor::TryAllocate(value.dtype, shape, allocator);
+  if (!keys.has_value() || !values.has_value())
+    return ResourceExhausted("no memory for the ", lines.size(), " lines of ", file.path);
   for (int64_t i = 0; i < shape.dim(0); ++i) {
     const std::string_view line = lines[static_cast<size_t>(i)];
     CARILLON_ASSIGN_OR_RETURN(const std::string_view key_text, TextOf(key, line, i, file));
@@ -147,15 +150,14 @@ class InitializeFromFileKernel final : public AsyncKernel {
           InvalidArgument("filename should be a single string, but got ", path.shape().ToString()));
     }
     if (delimiter_.size() != 1) return done(InvalidArgument("delimiter should be only 1 char"));
-    auto work = [this, table = std::move(*table), path = path.scalar<std::string>(),
+    auto work = [this, &context, table = std::move(*table), path = path.scalar<std::string>(),
                  done = std::move(done)] {
-      Status status;
-      const Status thrown = CatchAsStatus([&] {
-        status = InitializeFrom({path, vocab_size_, delimiter_[0], offset_},
-                                {"Key", key_index_, table->options().key_dtype},
-                                {"Value", value_index_, table->options().value_dtype}, *table);
-      });
-      done(thrown.ok() ? status : thrown);
+      done(RunOnAccount(context.services(), [&] {
+        return InitializeFrom({path, vocab_size_, delimiter_[0], offset_},
+                              {"Key", key_index_, table->options().key_dtype},
+                              {"Value", value_index_, table->options().value_dtype},
+                              context.services().allocator, *table);
+      }));
     };
     context.services().background->Start(std::move(work));
   }

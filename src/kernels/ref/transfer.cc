@@ -24,8 +24,10 @@ class SendKernel final : public Kernel {
   Status Run(KernelContext& context) override {
     if (context.services().rendezvous == nullptr) return Internal("the step has nobody to send to");
     const bool is_dead = !context.has_input(0);
-    return context.services().rendezvous->Send(KeyAt(key_, context.position()),
-                                               is_dead ? Tensor() : context.Keep(0), is_dead);
+    Tensor value = is_dead ? Tensor() : context.Keep(0);
+    const WorkPause pause;  // links and those who wait at the other end are not this step's alone
+    return context.services().rendezvous->Send(KeyAt(key_, context.position()), std::move(value),
+                                               is_dead);
   }
 
  private:
@@ -34,20 +36,27 @@ class SendKernel final : public Kernel {
 
 class ReceiveKernel final : public AsyncKernel {
  public:
-  explicit ReceiveKernel(const KernelRequest& request) : key_(request.attr<std::string>("key")) {}
+  explicit ReceiveKernel(const KernelRequest& request)
+      : key_(request.attr<std::string>("key")), dtype_(request.output_dtype(0)) {}
   void RunAsync(KernelContext& context, Done done) override {
     if (context.services().rendezvous == nullptr)
       return done(Internal("the step has nobody to receive from"));
     context.services().rendezvous->ReceiveAsync(
         KeyAt(key_, context.position()),
-        [&context, done = std::move(done)](const Status& status, Tensor value, bool is_dead) {
-          if (status.ok() && !is_dead) context.set_output(0, std::move(value));
+        [this, &context, done = std::move(done)](const Status& status, Tensor value, bool is_dead) {
+          if (!status.ok() || is_dead) return done(status);
+          if (value.dtype() != dtype_) {
+            return done(InvalidArgument("a ", DTypeName(value.dtype()), " was sent where a ",
+                                        DTypeName(dtype_), " is received"));
+          }
+          context.set_output(0, std::move(value));
           done(status);
         });
   }
 
  private:
   const std::string key_;
+  const DType dtype_;
 };
 
 }  // namespace
