@@ -1,5 +1,7 @@
 // Runs the instructions of a program as their inputs arrive: what has control flow or kernels that
 // wait.
+#include "base/throw.h"
+#include "base/work_scope.h"
 #include "runtime/dataflow_plan.h"
 #include "runtime/dataflow_step.h"
 #include "runtime/executor.h"
@@ -10,46 +12,41 @@ namespace {
 class DataflowExecutor final : public Executor {
  public:
   DataflowExecutor(const Program& program, const Device& device, DataflowPlan plan)
-      : program_(program), device_(device), plan_(std::move(plan)) {}
+      : program_(program), device_(device), plan_(std::move(plan)), idle_(device.idle.get()) {}
 
   Status Run(const StepArgs& args, std::vector<Tensor>* fetches) override {
-    std::unique_ptr<DataflowStep> step = TakeStep();
+    const WorkPause pause;  // of a kernel that runs this for itself
+    CARILLON_ASSIGN_OR_RETURN(std::unique_ptr<DataflowStep> step, TakeStep());
     Status status = step->Run(args, fetches);
-    ReturnStep(std::move(step));
+    idle_.Return(std::move(step));
     return status;
   }
 
   void RunAsync(const StepArgs& args, std::vector<Tensor>* fetches, Done done) override {
-    DataflowStep* step = TakeStep().release();
+    const WorkPause pause;
+    StatusOr<std::unique_ptr<DataflowStep>> taken = TakeStep();
+    if (!taken.ok()) return done(taken.status());
+    DataflowStep* step = taken->release();
     step->RunAsync(args, fetches, [this, step, done = std::move(done)](Status status) {
-      ReturnStep(std::unique_ptr<DataflowStep>(step));
+      idle_.Return(std::unique_ptr<DataflowStep>(step));
       done(std::move(status));
     });
   }
 
  private:
-  std::unique_ptr<DataflowStep> TakeStep() {
-    {
-      std::lock_guard lock(mutex_);
-      if (!idle_.empty()) {
-        std::unique_ptr<DataflowStep> step = std::move(idle_.back());
-        idle_.pop_back();
-        return step;
-      }
+  StatusOr<std::unique_ptr<DataflowStep>> TakeStep() {
+    std::unique_ptr<DataflowStep> step = idle_.Take();
+    if (step == nullptr) {
+      CARILLON_RETURN_IF_ERROR(
+          CatchAsStatus([&] { step = std::make_unique<DataflowStep>(program_, plan_, device_); }));
     }
-    return std::make_unique<DataflowStep>(program_, plan_, device_);
-  }
-
-  void ReturnStep(std::unique_ptr<DataflowStep> step) {
-    std::lock_guard lock(mutex_);
-    idle_.push_back(std::move(step));
+    return step;
   }
 
   const Program& program_;
   const Device& device_;
   const DataflowPlan plan_;
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<DataflowStep>> idle_;  // under mutex_
+  IdleStates<DataflowStep> idle_;
 };
 
 }  // namespace

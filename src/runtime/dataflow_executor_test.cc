@@ -6,6 +6,7 @@
 #include "carillon/error.h"
 #include "carillon/op_builder.h"
 #include "carillon/ops/control_flow.h"
+#include "carillon/ops/queue.h"
 #include "carillon/session.h"
 
 namespace carillon {
@@ -147,6 +148,23 @@ TEST(DataflowExecutor, RepeatsALoop) {
       EXPECT_EQ(values[1].scalar<float>(), 0.5f * static_cast<float>(times));
     }
   }
+}
+
+// The counter runs ahead of what waits.
+TEST(DataflowExecutor, IterationsTakeNoMoreMemoryThanTheLimit) {
+  Graph g;
+  const Output queue = FIFOQueue(g, {kFloat}, {.shapes = {PartialShape(Shape{})}});
+  const auto results = WhileLoop(
+      g, {Constant(g, Int(0)), Constant(g, Float(0))},
+      [&](const LoopVariables& v) { return Less(v[0], 1 << 30); },
+      [&](const LoopVariables& v) {
+        const Output waits = QueueDequeue(queue)[0];
+        return LoopVariables{Add(v[0], 1), WithDependencies({waits.op()}, Add(v[1], 1.0f))};
+      },
+      {.parallel_iterations = 1 << 30});
+  Session session(g, {.memory_limit_bytes = 8 << 20});
+  for (int i = 0; i < 2; ++i)
+    EXPECT_EQ(ErrorOf([&] { session.Run(results[1]); }).first, Code::kResourceExhausted);
 }
 
 TEST(DataflowExecutor, RunsALoopInsideALoop) {

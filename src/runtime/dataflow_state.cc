@@ -1,5 +1,7 @@
 #include "runtime/dataflow_state.h"
 
+#include "base/throw.h"
+
 namespace carillon {
 
 Iteration::Iteration(const DataflowPlan& plan, int frame_id) {
@@ -22,11 +24,22 @@ Iteration::Iteration(const DataflowPlan& plan, int frame_id) {
   }
 }
 
-DataflowState::DataflowState(const Program& program, const DataflowPlan& plan)
+// What an iteration takes from the heap, about.
+static int64_t BytesOfIteration(const DataflowPlan::FrameInfo& info) {
+  const auto pointers = static_cast<size_t>(info.num_pointers);
+  return static_cast<int64_t>(sizeof(Iteration) + 7 * size_t{kBlockBytes} +
+                              info.waiting.size() * sizeof(DataflowPlan::Waiting) +
+                              info.uses.size() * (sizeof(int32_t) + sizeof(Tensor)) +
+                              pointers * (sizeof(Tensor*) + sizeof(bool)) +
+                              info.children.size() * sizeof(FrameRun*));
+}
+
+DataflowState::DataflowState(const Program& program, const DataflowPlan& plan, Allocator* allocator)
     : program_(program),
       plan_(plan),
       idle_frames_(plan.frames.size()),
-      idle_iterations_(plan.frames.size()) {
+      idle_iterations_(plan.frames.size()),
+      charge_(allocator) {
   StartRoot();
 }
 
@@ -65,6 +78,7 @@ Iteration* DataflowState::NewIteration(FrameRun* frame) {
   std::vector<Iteration*>& idle = idle_iterations_[static_cast<size_t>(frame->id)];
   const DataflowPlan::FrameInfo& info = plan_.frames[static_cast<size_t>(frame->id)];
   if (idle.empty()) {
+    ThrowIfError(charge_.Add(BytesOfIteration(info)));
     iterations_.push_back(std::make_unique<Iteration>(plan_, frame->id));
     idle.push_back(iterations_.back().get());
     idle.back()->uses = info.uses;

@@ -12,6 +12,7 @@
 #include "kernels/context.h"
 #include "runtime/dataflow_plan.h"
 #include "runtime/resource_store.h"
+#include "tensor/memory_charge.h"
 
 namespace carillon {
 
@@ -54,10 +55,12 @@ class FrameRun {
   std::vector<int> dead_exits;
 };
 
-// Frames and iterations that are taken and given back. Not thread-safe.
+// Frames and iterations that are taken and given back. Not thread-safe. The memory of iterations
+// counts against the limit of `allocator`: a loop may have as many at once as its graph says.
 class DataflowState {
  public:
-  DataflowState(const Program& program, const DataflowPlan& plan);
+  // Throws ResourceExhausted, like NewIteration.
+  DataflowState(const Program& program, const DataflowPlan& plan, Allocator* allocator);
 
   // Iteration 0 of frame 0, with constants in place.
   Iteration* root() { return root_->iterations.front(); }
@@ -82,6 +85,7 @@ class DataflowState {
   std::vector<std::unique_ptr<Iteration>> iterations_;    // all ever made
   std::vector<std::vector<FrameRun*>> idle_frames_;       // by frame
   std::vector<std::vector<Iteration*>> idle_iterations_;  // by frame
+  MemoryCharge charge_;                                   // for iterations_
   FrameRun* root_ = nullptr;
   MapResourceStore resources_;
 };

@@ -46,7 +46,10 @@ void FreeLayouts(std::vector<PlannedMemory>* planned) {
 }  // namespace
 
 DataflowStep::DataflowStep(const Program& program, const DataflowPlan& plan, const Device& device)
-    : program_(program), plan_(plan), device_(device), state_(program, plan) {
+    : program_(program),
+      plan_(plan),
+      device_(device),
+      state_(program, plan, device.allocator.get()) {
   size_t most = 0;
   for (const Node& node : plan.nodes) {
     if (node.kind == Kind::kMerge) most = std::max(most, node.instruction->inputs.size());
@@ -82,6 +85,7 @@ void DataflowStep::RunAsync(const StepArgs& args, std::vector<Tensor>* fetches,
 
 void DataflowStep::Continue() {
   const FlushDenormals flush;
+  const WorkPause pause;  // of whose kernel has reported
   SetKernelThreads(args_->threads);
   if (!Drain(/*wait=*/false)) return;
   Status status = Finish(async_fetches_);
@@ -114,7 +118,10 @@ bool DataflowStep::Drain(bool wait) {
       const bool idle = !HasReady();
       AsyncRun* run = TakeReports(idle, wait);
       if (run == nullptr && idle) return false;  // from here on the step is somebody else's
-      while (run != nullptr) FinishKernel(std::exchange(run, run->next));
+      while (run != nullptr) {
+        AsyncRun* const finished = std::exchange(run, run->next);
+        FailIfThrown([&] { FinishKernel(finished); });
+      }
     }
     if (!HasReady()) {
       if (running_async_ > 0) continue;
@@ -124,7 +131,7 @@ bool DataflowStep::Drain(bool wait) {
       Fail(args_->cancellation->reason());
     const Ready ready = TakeReady();
     // After a failure nothing starts any more; what is running is waited for.
-    if (status_.ok()) Process(ready);
+    if (status_.ok()) FailIfThrown([&] { Process(ready); });
   }
 }
 
@@ -272,6 +279,7 @@ void DataflowStep::RunKernel(Iteration& iteration, int id) {
   const Status thrown = CatchAsStatus([&] {
     const KernelContext::Frame frame = FrameFor(iteration, node, &scratch_, &planned_);
     KernelContext context(*services_, frame);
+    const WorkScope scope(services_->allocator, services_->cancellation);
     status = node.instruction->kernel->Run(context);
   });
   scratch_ = Tensor();
@@ -553,7 +561,7 @@ void DataflowStep::Record(const Node& node, Iteration& iteration, int64_t start_
     const Tensor& value = iteration.values[Index(plan_.values[Index(slot)].local)];
     if (value.has_value()) timing.output_bytes += static_cast<int64_t>(value.num_bytes());
   }
-  args_->trace->kernels.push_back(timing);
+  args_->trace->Add(timing);
 }
 
 DataflowStep::AsyncRun* DataflowStep::TakeAsyncRun() {

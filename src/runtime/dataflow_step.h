@@ -20,6 +20,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/throw.h"
 #include "kernels/context.h"
 #include "runtime/dataflow_plan.h"
 #include "runtime/dataflow_state.h"
@@ -102,6 +103,12 @@ class DataflowStep {
   KernelContext::Frame FrameFor(Iteration& iteration, const Node& node, Tensor* scratch,
                                 std::vector<PlannedMemory>* planned);
   void Fail(Status status);
+  // There may be no memory for one more iteration.
+  template <typename Body>
+  void FailIfThrown(Body&& body) {
+    if (Status thrown = CatchAsStatus(body); !thrown.ok()) [[unlikely]]
+      Fail(std::move(thrown));
+  }
   void FailNode(Status status, Iteration& iteration, const Node& node);
   void Record(const Node& node, Iteration& iteration, int64_t start_ns);
 

@@ -1,14 +1,18 @@
 #include "runtime/executable.h"
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 
 #include "base/logging.h"
 #include "base/strings.h"
+#include "base/work_scope.h"
 #include "graph/graphviz.h"
+#include "kernels/work.h"
 #include "runtime/function_instantiator.h"
 #include "runtime/placer.h"
+#include "tensor/text_memory.h"
 
 namespace carillon {
 
@@ -18,6 +22,7 @@ class GraphDump {
   explicit GraphDump(std::string folder) : folder_(std::move(folder)) {}
 
   void Write(std::string_view pass, const NodeGraph& graph) {
+    const WorkPause pause;  // for protobuf
     if (folder_.empty()) return;
     WriteFile(pass, ".dot", ToGraphviz(graph));
     Write(pass, carillon::ToText(graph));
@@ -58,12 +63,24 @@ std::string ToText(const Signature& signature) {
   return text;
 }
 
-// Handles of variables are looked up in no time; strings may be of any length.
+// What is behind a handle may be of any size and locked for any time, so may what a stateful op
+// keeps; strings may be of any length. Of the rest the sizes are known, and the time that a kernel
+// takes for other values (a series that converges slowly) is bounded where there are few of them.
 bool HasFixedWork(const Program& program) {
-  return program.straight_line && std::ranges::all_of(program.slots, [](const Slot& slot) {
-           return slot.dtype != DType::kString && slot.dtype != DType::kVariant &&
-                  slot.shape.IsFullyKnown();
-         });
+  constexpr int64_t kFewBytes = 16 << 10;  // of all values together
+  if (!program.straight_line) return false;
+  int64_t left = kFewBytes;
+  for (const Slot& slot : program.slots) {
+    Shape shape;
+    if (!IsPlainData(slot.dtype) || !slot.shape.AsShape(&shape)) return false;
+    // No product of the two: a graph may ask for any shape.
+    const auto size = static_cast<int64_t>(DTypeSize(slot.dtype));
+    if (shape.num_elements() > left / size) return false;
+    left -= shape.num_elements() * size;
+  }
+  return std::ranges::none_of(program.instructions, [](const Instruction& instruction) {
+    return instruction.node->spec().is_stateful;
+  });
 }
 
 struct NamedPass {
@@ -76,9 +93,21 @@ constexpr NamedPass kFusions[] = {{"use-bias-ops", UseBiasOps},
                                   {"fuse-bias", FuseBias},
                                   {"fuse-filter-bias-grad", FuseFilterBiasGrad}};
 
+// For folding: what takes longer is left to the step, where whoever waits for it can end it.
+class Patience final : public Cancellation {
+ public:
+  bool IsCancelled() const override { return std::chrono::steady_clock::now() > end_; }
+  bool Register(uint64_t*, std::function<void()>) override { return true; }
+  bool Deregister(uint64_t) override { return true; }
+
+ private:
+  const std::chrono::steady_clock::time_point end_ =
+      std::chrono::steady_clock::now() + std::chrono::seconds(2);
+};
+
 // Computes a node outside of any step, with plain kernels.
 StatusOr<std::vector<Tensor>> EvaluateNode(const Node& node, const std::vector<Tensor>& inputs,
-                                           const Device& device) {
+                                           const Device& device, Patience* patience) {
   std::vector<ValueInfo> input_infos, output_infos;
   for (const Tensor& input : inputs)
     input_infos.push_back({.dtype = input.dtype(), .shape = input.shape(), .constant = &input});
@@ -90,6 +119,7 @@ StatusOr<std::vector<Tensor>> EvaluateNode(const Node& node, const std::vector<T
   CARILLON_ASSIGN_OR_RETURN(const std::unique_ptr<Kernel> kernel,
                             device.kernels->Make(request, &chosen));
   if (kernel->traits().is_async) return Unimplemented("node ", node.Describe(), " may wait");
+  if (patience->IsCancelled()) return absl::CancelledError("folding takes too long");
   std::vector<Tensor> ins = inputs, outs(static_cast<size_t>(node.num_outputs()));
   std::vector<Tensor*> in_pointers, out_pointers;
   for (Tensor& tensor : ins) in_pointers.push_back(&tensor);
@@ -108,10 +138,10 @@ StatusOr<std::vector<Tensor>> EvaluateNode(const Node& node, const std::vector<T
       .scratch = scratch.has_value() ? scratch.mutable_raw_data() : nullptr,
       .num_inputs = static_cast<int>(ins.size()),
       .num_outputs = static_cast<int>(outs.size())};
-  CancellationSource cancellation;
-  const StepServices services{.allocator = device.allocator.get(), .cancellation = &cancellation};
+  const StepServices services{.allocator = device.allocator.get(), .cancellation = patience};
   KernelContext context(services, frame);
-  CARILLON_RETURN_IF_ERROR(kernel->Run(context));
+  CARILLON_RETURN_IF_ERROR(RunOnAccount(services, [&] { return kernel->Run(context); }));
+  for (const Tensor& out : outs) CARILLON_RETURN_IF_ERROR(ChargeText(out));
   return outs;
 }
 
@@ -142,9 +172,10 @@ StatusOr<std::unique_ptr<NodeGraph>> Specialize(const NodeGraph& graph, const Si
 
 // Less work, and less to send between devices.
 Status Reduce(NodeGraph* work, const Device& device, GraphDump& dump) {
+  Patience patience;
   CARILLON_RETURN_IF_ERROR(
       FoldConstants(work, [&](const Node& node, const std::vector<Tensor>& inputs) {
-        return EvaluateNode(node, inputs, device);
+        return EvaluateNode(node, inputs, device, &patience);
       }));
   dump.Write("fold-constants", *work);
   CARILLON_RETURN_IF_ERROR(Simplify(work));

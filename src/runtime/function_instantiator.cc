@@ -5,9 +5,12 @@
 #include <mutex>
 
 #include "base/strings.h"
+#include "base/work_scope.h"
 #include "kernels/renewable_function.h"
 #include "runtime/cancellation.h"
+#include "runtime/program_memory.h"
 #include "runtime/resource_store.h"
+#include "tensor/memory_charge.h"
 
 namespace carillon {
 namespace {
@@ -57,6 +60,7 @@ class LibraryFunction final : public RenewableFunction,
               std::vector<Tensor>* results) override {
     CARILLON_RETURN_IF_ERROR(CheckArgs(args));
     CARILLON_ASSIGN_OR_RETURN(const std::shared_ptr<Executable> executable, Find(args));
+    const WorkPause pause;  // of the kernel that calls: those of the function count for themselves
     CallCancellation call(cancellation);
     return executable->Run({.step_id = next_step_.fetch_add(1, std::memory_order_relaxed),
                             .threads = options_.lowering.kernels.threads,
@@ -116,6 +120,8 @@ class LibraryFunction final : public RenewableFunction,
     }
     CARILLON_ASSIGN_OR_RETURN(made.executable, Executable::Make(body_->graph.nodes(), signature,
                                                                 device_, &state_, options_));
+    // What it took to make it counted for the caller, but no longer than that works.
+    CARILLON_RETURN_IF_ERROR(charge_.Add(EstimateProgram(*made.executable->program().graph)));
     executables_.push_back(std::move(made));
     return executables_.back().executable;
   }
@@ -126,7 +132,15 @@ class LibraryFunction final : public RenewableFunction,
   MapResourceStore state_;  // what stateful kernels keep between calls
   std::atomic<int64_t> next_step_{1};
   std::mutex mutex_;
+  MemoryCharge charge_{device_->allocator.get()};  // for executables_, under mutex_
   std::vector<Specialised> executables_;
+};
+
+// Each kernel that calls a function has a body of its own, and data sets keep it beyond the step.
+struct BodyOnAccount {
+  explicit BodyOnAccount(Allocator* allocator) : charge(allocator) {}
+  MemoryCharge charge;
+  std::unique_ptr<FunctionBody> body;
 };
 
 }  // namespace
@@ -136,7 +150,10 @@ StatusOr<std::shared_ptr<CallableFunction>> LibraryInstantiator::Instantiate(
   if (options_.function_depth >= kMaxDepth)
     return InvalidArgument("function '", function.name, "' is used more than ", kMaxDepth,
                            " functions deep; does it use itself?");
-  CARILLON_ASSIGN_OR_RETURN(std::unique_ptr<FunctionBody> body, library_->Instantiate(function));
+  auto counted = std::make_shared<BodyOnAccount>(device_->allocator.get());
+  CARILLON_ASSIGN_OR_RETURN(counted->body, library_->Instantiate(function));
+  CARILLON_RETURN_IF_ERROR(counted->charge.Add(EstimateGraph(counted->body->graph.nodes())));
+  std::shared_ptr<const FunctionBody> body(counted, counted->body.get());
   SpecializeOptions options = options_;
   options.in_parts = false;
   options.dump_folder.clear();

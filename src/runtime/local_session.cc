@@ -1,12 +1,14 @@
 #include "runtime/local_session.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/cores.h"
 #include "base/logging.h"
 #include "base/parallel.h"
 #include "base/strings.h"
 #include "base/throw.h"
+#include "base/work_scope.h"
 #include "graph/node_mark.h"
 #include "runtime/feeds.h"
 
@@ -40,18 +42,20 @@ StatusOr<std::shared_ptr<PreparedRun>> LocalSession::Prepare(const std::vector<E
   key.push_back(-1);
   for (const Node* target : targets) key.push_back(target->id());
   std::lock_guard lock(mutex_);
-  std::shared_ptr<PreparedRun>& run = prepared_[key];
-  if (run == nullptr) {
-    for (size_t i = 0; i < feeds.size(); ++i) {
-      if (std::find(feeds.begin(), feeds.begin() + static_cast<int64_t>(i), feeds[i]) !=
-          feeds.begin() + static_cast<int64_t>(i)) {
-        prepared_.erase(key);
-        return InvalidArgument("'", feeds[i].node->name(), ":", feeds[i].index, "' is fed twice");
-      }
-    }
-    run = std::make_shared<PreparedRun>(this, feeds, fetches, targets);
+  if (const auto found = prepared_.find(key); found != prepared_.end()) return found->second;
+  std::set<std::pair<int, int>> fed;  // a client may feed a great many: not each with each
+  for (const Endpoint& feed : feeds) {
+    if (!fed.emplace(feed.node->id(), feed.index).second)
+      return InvalidArgument("'", feed.node->name(), ":", feed.index, "' is fed twice");
   }
-  return run;
+  return prepared_
+      .emplace(std::move(key), std::make_shared<PreparedRun>(this, feeds, fetches, targets))
+      .first->second;
+}
+
+void LocalSession::ForgetUnused() {
+  std::lock_guard lock(mutex_);
+  std::erase_if(prepared_, [](const auto& entry) { return entry.second.use_count() == 1; });
 }
 
 const PreparedRun::Specialised* PreparedRun::FindFor(std::span<const Tensor> feeds) const {
@@ -66,15 +70,26 @@ const PreparedRun::Specialised* PreparedRun::FindFor(std::span<const Tensor> fee
 }
 
 StatusOr<std::shared_ptr<StepProgram>> LocalSession::Make(const Signature& signature,
-                                                          const SpecializeOptions& options) {
+                                                          const SpecializeOptions& options,
+                                                          const CancellationSource& cancellation) {
   std::shared_lock graph_lock(graph_mutex_);
   SetKernelThreads(threads_);  // algorithms are timed as they will run
-  if (maker_ != nullptr) return maker_(graph_, signature, options);
-  return Executable::Make(graph_, signature, device_, &state_, options);
+  // A graph from outside may ask for more memory than there is, and for more time.
+  StatusOr<std::shared_ptr<StepProgram>> program = nullptr;
+  const Status thrown = CatchAsStatus([&] {
+    const WorkScope scope(nullptr, &cancellation);
+    program = maker_ != nullptr ? maker_(graph_, signature, options)
+                                : Executable::Make(graph_, signature, device_, &state_, options);
+  });
+  if (thrown.ok() && program.ok()) return program;
+  if (cancellation.IsCancelled()) return cancellation.reason();
+  if (thrown.ok()) return program.status();
+  return Status(thrown.code(), StrCat("while the step was prepared: ", thrown.message()));
 }
 
 StatusOr<std::shared_ptr<StepProgram>> LocalSession::Find(PreparedRun& run,
-                                                          std::span<const Tensor> feeds) {
+                                                          std::span<const Tensor> feeds,
+                                                          const CancellationSource& cancellation) {
   std::lock_guard lock(run.mutex_);  // held while a program is made, so that it is made once
   if (const PreparedRun::Specialised* entry = run.FindFor(feeds)) return entry->program;
   const bool any_shape = run.programs_.size() >= kMaxSpecialisations;
@@ -86,15 +101,7 @@ StatusOr<std::shared_ptr<StepProgram>> LocalSession::Find(PreparedRun& run,
     signature.feed_shapes.push_back(any_shape ? to.node->output(to.index).shape
                                               : PartialShape(feeds[i].shape()));
   }
-  // A graph from outside may ask for more memory than there is.
-  Status status;
-  const Status thrown = CatchAsStatus([&] {
-    StatusOr<std::shared_ptr<StepProgram>> program = Make(signature, MakeSpecializeOptions());
-    status = program.status();
-    if (status.ok()) made.program = *std::move(program);
-  });
-  CARILLON_RETURN_IF_ERROR(thrown);
-  CARILLON_RETURN_IF_ERROR(status);
+  CARILLON_ASSIGN_OR_RETURN(made.program, Make(signature, MakeSpecializeOptions(), cancellation));
   run.programs_.push_back(made);
   return made.program;
 }
@@ -116,7 +123,7 @@ SpecializeOptions LocalSession::MakeSpecializeOptions() {
 
 Status LocalSession::Enter(CancellationSource* step) {
   std::lock_guard lock(mutex_);
-  if (closed_) return FailedPrecondition("the session has been closed");
+  CARILLON_RETURN_IF_ERROR(end_);
   running_.push_back(step);
   return absl::OkStatus();
 }
@@ -160,7 +167,7 @@ Status LocalSession::Run(PreparedRun& run, std::span<const Tensor> feeds, const 
   const uint64_t deadline = StartDeadline(options, &cancellation);
   StepTrace trace;
   const bool traced = options.trace && metadata != nullptr;
-  const StatusOr<std::shared_ptr<StepProgram>> program = Find(run, feeds);
+  const StatusOr<std::shared_ptr<StepProgram>> program = Find(run, feeds, cancellation);
   Status status = program.status();
   if (status.ok()) {
     StepArgs args = MakeArgs(feeds, &cancellation);
@@ -173,13 +180,15 @@ Status LocalSession::Run(PreparedRun& run, std::span<const Tensor> feeds, const 
   return status;
 }
 
-bool LocalSession::IsQuick(PreparedRun& run, std::span<const Tensor> feeds,
-                           std::chrono::nanoseconds limit) {
+bool LocalSession::IsQuick(PreparedRun& run, std::chrono::nanoseconds limit, AsyncStep* step) {
   const std::unique_lock lock(run.mutex_, std::try_to_lock);
-  if (!lock.owns_lock() || feeds.size() != run.feeds_.size()) return false;
-  const PreparedRun::Specialised* entry = run.FindFor(feeds);
-  return entry != nullptr && !entry->any_shape && entry->program->has_fixed_work() &&
-         entry->program->last_run() < limit;
+  if (!lock.owns_lock() || !CheckFeeds(run.feeds_, step->feeds).ok()) return false;
+  const PreparedRun::Specialised* entry = run.FindFor(step->feeds);
+  if (entry == nullptr || entry->any_shape || !entry->program->has_fixed_work() ||
+      entry->program->last_run() >= limit)
+    return false;
+  step->program_ = entry->program;
+  return true;
 }
 
 void LocalSession::RunAsync(PreparedRun& run, AsyncStep* step) {
@@ -198,9 +207,11 @@ void LocalSession::RunAsync(PreparedRun& run, AsyncStep* step) {
     // The caller may let go of the step, and of the session, inside.
     std::exchange(step->done, nullptr)(std::move(result));
   };
-  StatusOr<std::shared_ptr<StepProgram>> program = Find(run, step->feeds);
-  if (!program.ok()) return finish(program.status());
-  step->program_ = *std::move(program);
+  if (step->program_ == nullptr) {
+    StatusOr<std::shared_ptr<StepProgram>> program = Find(run, step->feeds, step->cancellation);
+    if (!program.ok()) return finish(program.status());
+    step->program_ = *std::move(program);
+  }
   step->args_ = MakeArgs(step->feeds, &step->cancellation);
   if (step->options.trace) step->args_.trace = &step->trace_;
   const std::shared_ptr<StepProgram> running = step->program_;  // outlives the step
@@ -214,12 +225,18 @@ Status LocalSession::ChangeGraph(absl::FunctionRef<Status()> change) {
 }
 
 void LocalSession::Close() {
+  End(absl::CancelledError("the session was closed while the step ran"),
+      FailedPrecondition("the session has been closed"));
+}
+
+void LocalSession::Stop(const Status& reason) { End(reason, reason); }
+
+void LocalSession::End(const Status& running, const Status& later) {
   std::unique_lock lock(mutex_);
-  closed_ = true;
+  end_.Update(later);
   // Callbacks of a cancelled step may take their time, but the step itself cannot leave while we
   // hold the lock: its source stays valid.
-  for (CancellationSource* step : running_)
-    step->Cancel(absl::CancelledError("the session was closed while the step ran"));
+  for (CancellationSource* step : running_) step->Cancel(running);
   step_left_.wait(lock, [&] { return running_.empty(); });
 }
 

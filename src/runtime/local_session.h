@@ -102,6 +102,8 @@ class LocalSession {
   StatusOr<std::shared_ptr<PreparedRun>> Prepare(const std::vector<Endpoint>& feeds,
                                                  const std::vector<Endpoint>& fetches,
                                                  const std::vector<Node*>& targets);
+  // Lets go of what is prepared and held by nobody else.
+  void ForgetUnused();
   Status Run(PreparedRun& run, std::span<const Tensor> feeds, const RunOptions& options,
              std::vector<Tensor>* fetches, RunMetadata* metadata);
 
@@ -110,9 +112,9 @@ class LocalSession {
   void RunAsync(PreparedRun& run, AsyncStep* step);
 
   // Whether a step like this took less than `limit` the last time, and does the same whatever the
-  // values are that it is fed. Waits for nobody: false when it would have to.
-  static bool IsQuick(PreparedRun& run, std::span<const Tensor> feeds,
-                      std::chrono::nanoseconds limit);
+  // values are that it is fed. Waits for nobody: false when it would have to. When true, RunAsync
+  // of the step with the same `run` and feeds does not wait, either: the step has its program.
+  static bool IsQuick(PreparedRun& run, std::chrono::nanoseconds limit, AsyncStep* step);
 
   // Starts a step whose feeds and fetches are exchanged in parts. It must not outlive the session.
   StatusOr<std::unique_ptr<StepInParts>> StartInParts(const std::vector<Endpoint>& feeds,
@@ -124,6 +126,8 @@ class LocalSession {
 
   // Cancels what runs and waits for it; later runs are FailedPrecondition.
   void Close();
+  // The same because whoever has the session stops: all runs end with `reason`.
+  void Stop(const Status& reason);
   const Device& device() const { return *device_; }
   ResourceStore& state() { return state_; }
 
@@ -131,11 +135,15 @@ class LocalSession {
   // More feed shapes than this and a signature gets one program for all shapes.
   static constexpr size_t kMaxSpecialisations = 8;
 
-  StatusOr<std::shared_ptr<StepProgram>> Find(PreparedRun& run, std::span<const Tensor> feeds);
+  StatusOr<std::shared_ptr<StepProgram>> Find(PreparedRun& run, std::span<const Tensor> feeds,
+                                              const CancellationSource& cancellation);
+  // Ends early once it is cancelled.
   StatusOr<std::shared_ptr<StepProgram>> Make(const Signature& signature,
-                                              const SpecializeOptions& options);
+                                              const SpecializeOptions& options,
+                                              const CancellationSource& cancellation);
   SpecializeOptions MakeSpecializeOptions();
   friend class StepInParts;
+  void End(const Status& running, const Status& later);
   Status Enter(CancellationSource* step);
   void Leave(CancellationSource* step);
   // What every run begins and ends with. 0: there is no deadline.
@@ -160,7 +168,7 @@ class LocalSession {
   std::condition_variable step_left_;
   std::map<std::vector<int64_t>, std::shared_ptr<PreparedRun>> prepared_;  // under mutex_
   std::vector<CancellationSource*> running_;                               // under mutex_
-  bool closed_ = false;                                                    // under mutex_
+  Status end_;  // of runs that come too late; OK while it is open; under mutex_
 };
 
 }  // namespace carillon

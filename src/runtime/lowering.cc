@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_join.h"
 #include "base/strings.h"
+#include "base/work_scope.h"
 #include "graph/frames.h"
 #include "graph/liveness.h"
 #include "graph/node_mark.h"
@@ -42,6 +43,7 @@ class Lowering {
         session_state_(session_state),
         options_(options),
         program_(std::make_unique<Program>()) {
+    options_.kernels.allocator = device.allocator.get();
     program_->graph = std::move(graph);
     program_->straight_line = straight_line;
   }
@@ -162,6 +164,7 @@ class Lowering {
       outputs.push_back({.dtype = node->output(i).dtype, .shape = node->output(i).shape});
     const KernelRequest request{
         *node, inputs, outputs, options_.kernels, session_state_, options_.functions};
+    const WorkPause pause;  // libraries are not made for what operator new may throw
     KernelResult kernel =
         device_.kernels->Make(request, &instruction->kernel_name, options_.log_choice);
     if (!kernel.ok()) {
@@ -217,7 +220,7 @@ class Lowering {
 
   const Device& device_;
   ResourceStore* const session_state_;
-  const LoweringOptions& options_;
+  LoweringOptions options_;
   std::unique_ptr<Program> program_;
   std::map<SlotKey, int> slots_;
   std::map<int, std::vector<std::pair<Layout, int>>> reorders_;

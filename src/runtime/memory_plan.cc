@@ -6,18 +6,26 @@
 #include <optional>
 
 #include "tensor/allocator.h"
+#include "tensor/bytes_of_tensor.h"
 
 namespace carillon {
 namespace {
 
+// What is larger than any memory. Values and arenas of that size are only asked for, and refused.
+constexpr size_t kTooLarge = size_t{1} << 60;
+
 size_t RoundUp(size_t bytes) {
+  if (bytes >= kTooLarge) return kTooLarge;
   return (std::max<size_t>(bytes, 1) + kTensorAlignment - 1) & ~(kTensorAlignment - 1);
 }
 
-// A simulated heap: best fit, neighbours merged, grown at the end.
+// A simulated heap: best fit, neighbours merged, grown at the end. Once it is too large, it stays
+// so, and its offsets mean nothing.
 class Arena {
  public:
   int64_t Allocate(size_t bytes) {
+    if (bytes >= kTooLarge - size_) size_ = kTooLarge;
+    if (size_ == kTooLarge) return 0;
     auto best = free_.end();
     for (auto block = free_.begin(); block != free_.end(); ++block) {
       if (block->second >= bytes && (best == free_.end() || block->second < best->second))
@@ -44,6 +52,7 @@ class Arena {
   }
 
   void Free(int64_t offset, size_t bytes) {
+    if (size_ == kTooLarge) return;
     auto block = free_.emplace(offset, bytes).first;
     if (const auto next = std::next(block);
         next != free_.end() && offset + static_cast<int64_t>(bytes) == next->first) {
@@ -120,9 +129,7 @@ class Planner {
         group.plannable = false;
         continue;
       }
-      slot.bytes = slot.layout != nullptr
-                       ? slot.layout->bytes()
-                       : static_cast<size_t>(shape.num_elements()) * DTypeSize(slot.dtype);
+      slot.bytes = slot.layout != nullptr ? slot.layout->bytes() : BytesOfTensor(slot.dtype, shape);
       group.bytes = std::max(group.bytes, RoundUp(slot.bytes));
     }
     for (const int slot : program_.fetches) groups_[Index(Root(slot))].plannable = false;
@@ -159,14 +166,17 @@ class Planner {
       Instruction& instruction = program_.instructions[Index(last)];
       if (!groups_[Index(Root(slot))].plannable) instruction.release.push_back(slot);
     }
+    std::vector<int> uses(program_.slots.size(), 0);  // by one instruction
     for (int i = 0; i < static_cast<int>(program_.instructions.size()); ++i) {
       Instruction& instruction = program_.instructions[Index(i)];
+      for (const int slot : instruction.inputs) ++uses[Index(slot)];
       for (size_t k = 0; k < instruction.inputs.size(); ++k) {
         const int slot = instruction.inputs[k];
-        const bool twice = std::ranges::count(instruction.inputs, slot) > 1;
+        const bool twice = uses[Index(slot)] > 1;
         instruction.input_dies[k] =
             !twice && last_reader[Index(slot)] == i && groups_[Index(Root(slot))].last_use == i;
       }
+      for (const int slot : instruction.inputs) uses[Index(slot)] = 0;
     }
   }
 

@@ -143,5 +143,19 @@ TEST(MemoryPlan, LiveValuesNeverOverlap) {
   }
 }
 
+TEST(MemoryPlan, WhatIsLargerThanAnyMemoryIsNotMadeSmaller) {
+  // One value whose bytes do not fit a number, and several that do not together.
+  for (const int64_t floats : {int64_t{1} << 62, (int64_t{1} << 60) + 1024, int64_t{1} << 59}) {
+    Program program;
+    const int x = AddSlot(&program, 1000);
+    program.feeds = {x};
+    std::vector<int> values;
+    for (int i = 0; i < 8; ++i) values.push_back(AddInstruction(&program, {x}, floats));
+    program.fetches = {AddInstruction(&program, values, 1)};
+    PlanMemory(&program);
+    EXPECT_GE(program.arena_bytes, size_t{1} << 60) << floats;
+  }
+}
+
 }  // namespace
 }  // namespace carillon

@@ -1,5 +1,7 @@
 #include "runtime/resource_store.h"
 
+#include "base/work_scope.h"
+
 namespace carillon {
 
 std::shared_ptr<Resource> MapResourceStore::Find(const std::string& container,
@@ -16,11 +18,13 @@ StatusOr<std::shared_ptr<Resource>> MapResourceStore::FindOrMake(
   std::lock_guard making(making_);
   if (auto found = Find(container, name)) return found;
   CARILLON_ASSIGN_OR_RETURN(std::shared_ptr<Resource> made, make());
+  const WorkPause pause;  // who makes resources counts what the entry takes, too
   std::lock_guard lock(mutex_);
   return resources_.emplace(std::pair(container, name), std::move(made)).first->second;
 }
 
 Status MapResourceStore::Remove(const std::string& container, const std::string& name) {
+  const WorkPause pause;              // what ends with it may need memory
   std::shared_ptr<Resource> removed;  // destroyed after the lock is gone
   std::lock_guard lock(mutex_);
   const auto found = resources_.find({container, name});
@@ -33,12 +37,13 @@ Status MapResourceStore::Remove(const std::string& container, const std::string&
 }
 
 void MapResourceStore::Clear(const std::string& container) {
+  const WorkPause pause;
   decltype(resources_) removed;
   std::lock_guard lock(mutex_);
   for (auto entry = resources_.begin(); entry != resources_.end();) {
-    entry = entry->first.first == container
-                ? (removed.insert(std::move(*entry)), resources_.erase(entry))
-                : std::next(entry);
+    const auto next = std::next(entry);
+    if (entry->first.first == container) removed.insert(resources_.extract(entry));
+    entry = next;
   }
   generation_.fetch_add(1, std::memory_order_release);
 }
@@ -49,6 +54,7 @@ bool MapResourceStore::empty() const {
 }
 
 void MapResourceStore::ClearAll() {
+  const WorkPause pause;
   decltype(resources_) removed;
   std::lock_guard lock(mutex_);
   removed.swap(resources_);

@@ -8,6 +8,9 @@
 
 #include "carillon/error.h"
 #include "carillon/op_builder.h"
+#include "proto/step_stats.pb.h"
+#include "runtime/local_session.h"
+#include "runtime/resource_store.h"
 
 namespace carillon {
 namespace {
@@ -104,6 +107,21 @@ TEST(Session, NamesThePlaceholderThatWasNotFedAndWhoNeedsIt) {
   EXPECT_NE(message.find("[[{{node images}}]]"), std::string::npos) << message;
 }
 
+// What an op was given may be long; which one it was is to be seen all the same.
+TEST(Session, ShortensWhatErrorsQuote) {
+  Graph g;
+  const Output text = Placeholder(g, kString, {});
+  const Output number = OpBuilder("StringToNumber").Name("number").Arg(text);
+  Session session(g);
+  const auto [code, message] = ErrorOf([&] {
+    session.Run(number, {{text, Tensor::Scalar(std::string(1'000'000, 'x'))}});
+  });
+  EXPECT_EQ(code, Code::kInvalidArgument);
+  EXPECT_LT(message.size(), 3000);
+  EXPECT_NE(message.find(std::string(1000, 'x')), std::string::npos);
+  EXPECT_NE(message.find("[[{{node number}}]]"), std::string::npos) << message;
+}
+
 TEST(Session, RefusesFeedsThatDoNotFit) {
   Graph g;
   const Output x = Placeholder(g, kFloat, {-1, 2}, "x");
@@ -179,6 +197,71 @@ TEST(Session, ACallableTakesFeedsByPosition) {
   const Callable subtract = session.MakeCallable({a, b}, {difference});
   EXPECT_EQ(subtract({Tensor::Scalar(5.0f), Tensor::Scalar(3.0f)})[0].scalar<float>(), 2);
   EXPECT_EQ(ErrorOf([&] { subtract({Tensor::Scalar(5.0f)}); }).first, Code::kInvalidArgument);
+}
+
+// A server runs quick steps on the thread that serves all its clients.
+TEST(Session, AStepIsQuickOnlyWhenNothingCanMakeItLong) {
+  Graph g;
+  const Output x = Placeholder(g, kFloat, {}), one = Constant(g, Tensor::Scalar(1.0f));
+  const Output v = OpBuilder(g, "VarHandleOp").Attr("dtype", kFloat).Attr("shape", Shape{2, 1});
+  const Output rows = Constant(g, Tensor::FromVector<int32_t>({0, 1}));
+  const Output few = Constant(g, Tensor::Full(Shape{1 << 10}, 0.0f)),
+               many = Constant(g, Tensor::Full(Shape{1 << 20}, 0.0f));
+  struct Case {
+    const char* what;
+    std::vector<Output> fetches;
+    std::vector<Operation> targets;
+    bool is_quick;
+  };
+  const std::vector<Case> cases{
+      {"arithmetic", {Add(x, one)}, {}, true},
+      {"arithmetic on a small vector", {Add(x, few)}, {}, true},
+      {"a value so large that it may take long", {Add(x, many)}, {}, false},
+      {"a variable may become large",
+       {x},
+       {OpBuilder("ResourceScatterAdd").Arg(v).Arg(rows).Arg(one).Build()},
+       false},
+      {"a variable may be locked", {x, Output(OpBuilder("VarIsInitializedOp").Arg(v))}, {}, false},
+      {"a generator may be locked",
+       {x, Output(OpBuilder("RandomUniform").Arg(rows).Attr("dtype", kFloat))},
+       {},
+       false},
+      {"a message may be long",
+       {x},
+       {OpBuilder("Assert")
+            .Arg(Output(OpBuilder("Equal").Arg(x).Arg(x)))
+            .Args(std::vector<Output>{few})
+            .Build()},
+       false},
+  };
+  MapResourceStore resources;
+  LocalSession session(g.nodes(), MakeCpuDevice("/job:test/replica:0/task:0"), &resources, {});
+  const Output zeros = Constant(g, Tensor::Full(Shape{2, 1}, 0.0f));
+  const Operation assign = OpBuilder("AssignVariableOp").Arg(v).Arg(zeros).Build();
+  const auto initialise = session.Prepare({}, {}, {assign.node()});
+  ASSERT_TRUE(initialise.ok()) << initialise.status();
+  std::vector<Tensor> nothing;
+  ASSERT_TRUE(session.Run(**initialise, {}, {}, &nothing, nullptr).ok());
+  constexpr auto kAnyTime = std::chrono::nanoseconds::max();
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.what);
+    std::vector<Endpoint> fetches;
+    for (const Output& fetch : c.fetches) fetches.push_back({fetch.node(), fetch.index()});
+    std::vector<Node*> targets;
+    for (const Operation& target : c.targets) targets.push_back(target.node());
+    const auto run = session.Prepare({{x.node(), x.index()}}, fetches, targets);
+    ASSERT_TRUE(run.ok()) << run.status();
+    AsyncStep first, second, of_another_type;
+    first.feeds = second.feeds = {Tensor::Scalar(1.0f)};
+    of_another_type.feeds = {Tensor::Scalar(1)};
+    EXPECT_FALSE(LocalSession::IsQuick(**run, kAnyTime, &first)) << "it is not known yet";
+    Status status = absl::UnknownError("it has not ended");
+    first.done = [&](Status result) { status = std::move(result); };
+    session.RunAsync(**run, &first);
+    EXPECT_TRUE(status.ok()) << status;
+    EXPECT_EQ(LocalSession::IsQuick(**run, kAnyTime, &second), c.is_quick);
+    EXPECT_FALSE(LocalSession::IsQuick(**run, kAnyTime, &of_another_type));
+  }
 }
 
 TEST(Session, APartialRunTakesAndGivesPieceByPiece) {
@@ -268,6 +351,37 @@ TEST(Session, TracesEveryKernel) {
   EXPECT_EQ(metadata.nodes[0].input_shapes[0], PartialShape({3}));  // the feed's
   ASSERT_EQ(metadata.nodes[0].output_shapes.size(), 1u);
   EXPECT_EQ(metadata.nodes[0].output_shapes[0], PartialShape({3}));
+  EXPECT_EQ(metadata.nodes[0].inputs, std::vector<std::string>(2, "_arg_Placeholder_0"));
+  EXPECT_EQ(metadata.nodes[0].output_dtypes, std::vector{kFloat});
+}
+
+TEST(Session, StepStatisticsShareTheBytesAmongTheOutputs) {
+  const auto outputs = [](int64_t bytes, std::vector<PartialShape> shapes,
+                          std::vector<DType> dtypes) {
+    RunMetadata metadata{.device = "cpu"};
+    metadata.nodes.push_back({.node = "a",
+                              .op = "Op",
+                              .kernel = "ref",
+                              .output_bytes = bytes,
+                              .output_shapes = std::move(shapes),
+                              .inputs = {"x", "y:1"},
+                              .output_dtypes = std::move(dtypes)});
+    tensorflow::StepStats stats;
+    EXPECT_TRUE(stats.ParseFromString(metadata.SerializeStepStats()));
+    const tensorflow::NodeExecStats& node = stats.dev_stats(0).node_stats(0);
+    EXPECT_EQ(node.timeline_label(), "a = Op(x, y:1) ref");
+    EXPECT_EQ(node.memory(0).total_bytes(), bytes);
+    std::vector<int64_t> all;
+    for (const auto& output : node.output())
+      all.push_back(output.tensor_description().allocation_description().requested_bytes());
+    return all;
+  };
+  const PartialShape three({3}), any({-1});
+  EXPECT_EQ(outputs(36, {three, three}, {kFloat, kDouble}), (std::vector<int64_t>{12, 24}));
+  EXPECT_EQ(outputs(36, {three, any}, {kFloat, kDouble}), (std::vector<int64_t>{12, 24}));
+  EXPECT_EQ(outputs(50, {any, any}, {kFloat, kDouble}), (std::vector<int64_t>{50, 0}));
+  EXPECT_EQ(outputs(24, {three, three}, {kFloat, kDouble}), (std::vector<int64_t>{0, 24}));
+  EXPECT_EQ(outputs(0, {}, {}), std::vector<int64_t>{});
 }
 
 TEST(Session, WritesTracesAndSaysWhenItCannot) {
@@ -312,6 +426,26 @@ TEST(Session, AMemoryLimitIsAnErrorNotAnAbort) {
             }).first,
             Code::kResourceExhausted);
   EXPECT_EQ(session.Run(y, {{x, Tensor::Full<float>({4}, 0)}}).num_elements(), 4);
+}
+
+// What the steps of one signature keep for the next one is there for those of others.
+TEST(Session, IdleStepsGiveTheirMemoryToOthers) {
+  Graph g;
+  const int64_t n = 1 << 20;
+  const Output x = Placeholder(g, kFloat, {n});
+  std::vector<Output> sums;
+  for (int i = 0; i < 4; ++i) {
+    const Output two =
+        OpBuilder("Concat").Arg(0).Args(std::vector<Output>{x, Add(x, static_cast<float>(i))});
+    sums.push_back(OpBuilder("Sum").Arg(two).Arg(0));
+  }
+  Session session(g, {.memory_limit_bytes = 20 << 20});  // one needs eight and a bit at least
+  const Feeds feeds{{x, Tensor::Full<float>({n}, 1.0f)}};
+  for (int round = 0; round < 2; ++round) {
+    for (int i = 0; i < 4; ++i)
+      EXPECT_EQ(session.Run(sums[static_cast<size_t>(i)], feeds).scalar<float>(),
+                static_cast<float>((i + 2) * n));
+  }
 }
 
 TEST(Session, DenormalNumbersCountAsZero) {

@@ -59,7 +59,7 @@ StatusOr<std::unique_ptr<StepInParts>> LocalSession::StartInParts(
   }
   SpecializeOptions options = MakeSpecializeOptions();
   options.in_parts = true;
-  CARILLON_ASSIGN_OR_RETURN(step->program_, Make(signature, options));
+  CARILLON_ASSIGN_OR_RETURN(step->program_, Make(signature, options, step->cancellation_));
   std::shared_lock graph_lock(graph_mutex_);
   step->feed_points_ = feeds;
   step->fetch_points_ = fetches;

@@ -22,8 +22,8 @@ class StepProgram {
   virtual void RunAsync(const StepArgs& args, std::vector<Tensor>* fetches,
                         Executor::Done done) = 0;
 
-  // Whether a step does the same, and takes about as long, whatever its feeds hold: no loops, no
-  // waiting, all sizes known.
+  // Whether a step takes about as long whatever its feeds hold and whatever other steps do: no
+  // loops, no waiting, nothing that outlives the step (variables, generators), all values small.
   virtual bool has_fixed_work() const { return false; }
   // The graphs that run, one for each device.
   virtual std::vector<const NodeGraph*> graphs() const = 0;

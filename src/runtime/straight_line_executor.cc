@@ -19,18 +19,21 @@ namespace {
 class StraightLineExecutor final : public Executor {
  public:
   StraightLineExecutor(const Program& program, const Device& device)
-      : program_(program), device_(device) {}
+      : program_(program), device_(device), idle_(device.idle.get()) {}
 
   Status Run(const StepArgs& args, std::vector<Tensor>* fetches) override {
-    std::unique_ptr<StepState> state = TakeState();
+    const WorkPause pause;  // of a kernel that runs this for itself
+    std::unique_ptr<StepState> state = idle_.Take();
+    if (state == nullptr) state = StepState::Make(program_, device_.allocator.get());
     if (state == nullptr)
       return ResourceExhausted("no memory for a step on ", device_.name, ": its plan needs ",
-                               program_.arena_bytes, " bytes");
+                               program_.arena_bytes, " bytes", DescribeMemory(device_));
     Status status = RunInstructions(args, *state);
     if (args.rendezvous != nullptr) args.rendezvous->Flush();
     if (status.ok()) {
       fetches->resize(program_.fetches.size());
-      for (size_t i = 0; i < program_.fetches.size(); ++i) Fetch(*state, i, &(*fetches)[i]);
+      for (size_t i = 0; i < program_.fetches.size() && status.ok(); ++i)
+        status = Fetch(*state, i, &(*fetches)[i]);
       if (!state->resources().empty()) state->resources().ClearAll();
       for (const int slot : program_.feeds) {
         if (slot >= 0) state->slots()[static_cast<size_t>(slot)] = Tensor();
@@ -38,7 +41,7 @@ class StraightLineExecutor final : public Executor {
     } else {
       state->Reset(program_);
     }
-    ReturnState(std::move(state));
+    idle_.Return(std::move(state));
     return status;
   }
 
@@ -72,21 +75,30 @@ class StraightLineExecutor final : public Executor {
         if (instruction.takes_long && args.rendezvous != nullptr) args.rendezvous->Flush();
         KernelContext context(services, state.frame(i));
         const int64_t start = args.trace == nullptr ? 0 : NowNanoseconds();
-        Status status = instruction.kernel->Run(context);
+        Status status;
+        {
+          const WorkScope scope(services.allocator, args.cancellation);
+          status = instruction.kernel->Run(context);
+        }
         if (instruction.makes_text && status.ok()) [[unlikely]]
           status = ChargeOutputs(instruction, state);
         if (!status.ok()) [[unlikely]]
-          return DescribeKernelError(status, instruction, state.frame(i), device_);
+          return Describe(status, args, i, state);
         if (args.trace != nullptr) [[unlikely]]
           Record(args.trace, instruction, state, start);
         for (const int slot : instruction.release)
           state.slots()[static_cast<size_t>(slot)] = Tensor();
       }
     } catch (...) {
-      return DescribeKernelError(StatusFromException(std::current_exception()),
-                                 program_.instructions[i], state.frame(i), device_);
+      return Describe(StatusFromException(std::current_exception()), args, i, state);
     }
     return absl::OkStatus();
+  }
+
+  // A kernel that stops because the step was cancelled is not the cause.
+  Status Describe(const Status& status, const StepArgs& args, size_t i, StepState& state) const {
+    if (args.cancellation->IsCancelled()) return args.cancellation->reason();
+    return DescribeKernelError(status, program_.instructions[i], state.frame(i), device_);
   }
 
   static Status ChargeOutputs(const Instruction& instruction, StepState& state) {
@@ -101,18 +113,22 @@ class StraightLineExecutor final : public Executor {
     for (const int slot : instruction.outputs)
       timing.output_bytes +=
           static_cast<int64_t>(state.slots()[static_cast<size_t>(slot)].num_bytes());
-    trace->kernels.push_back(timing);
+    trace->Add(timing);
   }
 
   // A fetch leaves the step. The last fetch of a slot takes the tensor, earlier ones share it;
   // constants and feeds stay.
-  void Fetch(StepState& state, size_t i, Tensor* result) {
+  Status Fetch(StepState& state, size_t i, Tensor* result) {
     Tensor& slot = state.slots()[static_cast<size_t>(program_.fetches[i])];
-    *result = slot.IsTransient() ? slot.Clone() : slot;
+    *result = slot.IsTransient() ? slot.TryClone(device_.allocator.get()) : slot;
+    if (slot.has_value() && !result->has_value())
+      return ResourceExhausted("no memory for a copy of fetch ", i, " of ", slot.num_bytes(),
+                               " bytes");
     const bool again =
         std::find(program_.fetches.begin() + static_cast<int64_t>(i) + 1, program_.fetches.end(),
                   program_.fetches[i]) != program_.fetches.end();
     if (!again && !IsConstant(program_.fetches[i])) slot = Tensor();
+    return absl::OkStatus();
   }
 
   bool IsConstant(int slot) const {
@@ -120,33 +136,25 @@ class StraightLineExecutor final : public Executor {
                        [&](const auto& constant) { return constant.first == slot; });
   }
 
-  std::unique_ptr<StepState> TakeState() {
-    {
-      std::lock_guard lock(mutex_);
-      if (!idle_.empty()) {
-        std::unique_ptr<StepState> state = std::move(idle_.back());
-        idle_.pop_back();
-        return state;
-      }
-    }
-    return StepState::Make(program_, device_.allocator.get());
-  }
-
-  void ReturnState(std::unique_ptr<StepState> state) {
-    std::lock_guard lock(mutex_);
-    idle_.push_back(std::move(state));
-  }
-
   const Program& program_;
   const Device& device_;
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<StepState>> idle_;  // under mutex_
+  IdleStates<StepState> idle_;
 };
 
 }  // namespace
 
 std::unique_ptr<Executor> MakeStraightLineExecutor(const Program& program, const Device& device) {
   return std::make_unique<StraightLineExecutor>(program, device);
+}
+
+// Kernels quote what they were given, which may be long: what follows is to be seen, too.
+static std::string Shortened(absl::string_view message) {
+  constexpr size_t kLongest = 2 << 10;
+  if (message.size() <= kLongest) return std::string(message);
+  size_t size = kLongest;
+  const auto is_inside = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; };
+  while (size > kLongest - 4 && is_inside(message[size])) --size;  // a character of UTF-8
+  return StrCat(message.substr(0, size), " ... (", message.size() - size, " bytes more)");
 }
 
 Status DescribeKernelError(const Status& status, const Instruction& instruction,
@@ -159,9 +167,12 @@ Status DescribeKernelError(const Status& status, const Instruction& instruction,
                   ? std::string("(none)")
                   : StrCat(DTypeName(input->dtype()), input->shape().ToString()));
   }
-  return Status(status.code(), StrCat(status.message(), NodeMark(*instruction.node), " op ",
-                                      instruction.node->op(), " on ", device.name,
-                                      frame.num_inputs == 0 ? "" : StrCat(", inputs ", inputs)));
+  const std::string memory =
+      status.code() == absl::StatusCode::kResourceExhausted ? DescribeMemory(device) : "";
+  return Status(status.code(),
+                StrCat(Shortened(status.message()), memory, NodeMark(*instruction.node), " op ",
+                       instruction.node->op(), " on ", device.name,
+                       frame.num_inputs == 0 ? "" : StrCat(", inputs ", inputs)));
 }
 
 }  // namespace carillon

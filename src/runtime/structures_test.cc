@@ -9,7 +9,7 @@
 #include "carillon/ops/array.h"
 #include "carillon/ops/queue.h"
 #include "carillon/session.h"
-#include "runtime/local_session.h"
+#include "runtime/local_session_test_util.h"
 #include "runtime/resource_store.h"
 
 namespace carillon {
@@ -18,18 +18,6 @@ namespace {
 // Two sessions of one server: they share what has a shared name.
 class TwoSessions : public ::testing::Test {
  protected:
-  StatusOr<std::vector<Tensor>> Run(LocalSession& session, const std::vector<Output>& fetches,
-                                    const std::vector<Operation>& targets = {}) {
-    std::vector<Endpoint> ends;
-    for (const Output& fetch : fetches) ends.push_back({fetch.node(), fetch.index()});
-    std::vector<Node*> nodes;
-    for (const Operation& target : targets) nodes.push_back(target.node());
-    CARILLON_ASSIGN_OR_RETURN(const auto run, session.Prepare({}, ends, nodes));
-    std::vector<Tensor> results;
-    CARILLON_RETURN_IF_ERROR(session.Run(*run, {}, {}, &results, nullptr));
-    return results;
-  }
-
   Graph g_;
   MapResourceStore resources_;
   std::shared_ptr<Device> device_ = MakeCpuDevice("/job:test/replica:0/task:0");
@@ -41,8 +29,8 @@ TEST_F(TwoSessions, ShareWhatHasASharedName) {
   const Operation put = QueueEnqueue(shared, {1}), put_own = QueueEnqueue(own, {1});
   const Output size = QueueSize(shared), own_size = QueueSize(own);
   LocalSession a(g_.nodes(), device_, &resources_, {}), b(g_.nodes(), device_, &resources_, {});
-  ASSERT_TRUE(Run(a, {}, {put, put_own}).ok());
-  const auto in_a = *Run(a, {size, own_size}), in_b = *Run(b, {size, own_size});
+  ASSERT_TRUE(RunStep(a, {}, {put, put_own}).ok());
+  const auto in_a = *RunStep(a, {size, own_size}), in_b = *RunStep(b, {size, own_size});
   EXPECT_EQ(in_a[0].scalar<int32_t>(), 1);
   EXPECT_EQ(in_a[1].scalar<int32_t>(), 1);
   EXPECT_EQ(in_b[0].scalar<int32_t>(), 1);
@@ -58,14 +46,14 @@ TEST_F(TwoSessions, OneClosesWhileTheOtherWorks) {
                             hopeless = QueueDequeueMany(queue, 1 << 30);
   LocalSession worker(g_.nodes(), device_, &resources_, {});
   std::thread producer([&] {
-    for (int i = 0; i < kSteps; ++i) EXPECT_TRUE(Run(worker, {}, {put}).ok());
+    for (int i = 0; i < kSteps; ++i) EXPECT_TRUE(RunStep(worker, {}, {put}).ok());
   });
   std::atomic<int> cancelled{0};
   std::thread nuisance([&] {
     for (int i = 0; i < 20; ++i) {
       LocalSession other(g_.nodes(), device_, &resources_, {});
       std::thread waits([&] {
-        if (absl::IsCancelled(Run(other, hopeless).status())) ++cancelled;
+        if (absl::IsCancelled(RunStep(other, hopeless).status())) ++cancelled;
       });
       std::this_thread::yield();
       other.Close();
@@ -74,7 +62,7 @@ TEST_F(TwoSessions, OneClosesWhileTheOtherWorks) {
   });
   int taken = 0;
   for (int i = 0; i < kSteps; ++i)
-    taken += static_cast<int>((*Run(worker, take))[0].num_elements());
+    taken += static_cast<int>((*RunStep(worker, take))[0].num_elements());
   producer.join();
   nuisance.join();
   EXPECT_EQ(taken, kSteps * 5) << "what a cancelled step took came back";
@@ -90,11 +78,11 @@ TEST_F(TwoSessions, AccumulateTogether) {
   for (int w = 0; w < 2; ++w) {
     workers.emplace_back([&] {
       LocalSession session(g_.nodes(), device_, &resources_, {});
-      for (int i = 0; i < 50; ++i) EXPECT_TRUE(Run(session, {}, {push}).ok());
+      for (int i = 0; i < 50; ++i) EXPECT_TRUE(RunStep(session, {}, {push}).ok());
     });
   }
   float total = 0;
-  while (total < 100) total += (*Run(chief, {take}))[0].data<float>()[1];
+  while (total < 100) total += (*RunStep(chief, {take}))[0].data<float>()[1];
   for (std::thread& worker : workers) worker.join();
   EXPECT_EQ(total, 100);
 }

@@ -7,11 +7,21 @@
 #include <map>
 
 #include "absl/strings/escaping.h"
+#include "absl/strings/str_join.h"
+#include "base/logging.h"
 #include "base/strings.h"
 #include "base/throw.h"
 #include "proto/step_stats.pb.h"
+#include "tensor/tensor_proto.h"
 
 namespace carillon {
+
+void StepTrace::Add(const KernelTiming& timing) {
+  if (kernels.size() == kMostKernels) return;
+  kernels.push_back(timing);
+  if (kernels.size() == kMostKernels)
+    LogWarning("the trace of a step ends after ", kMostKernels, " kernels");
+}
 
 int64_t NowNanoseconds() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -27,6 +37,14 @@ NodeTiming ToNodeTiming(const KernelTiming& timing, const Program& program,
     for (const int slot : slots) all.push_back(program.slots[static_cast<size_t>(slot)].shape);
     return all;
   };
+  std::vector<std::string> inputs;
+  for (const int slot : instruction.inputs) {
+    const std::string& name = program.slots[static_cast<size_t>(slot)].name;
+    inputs.push_back(name.ends_with(":0") ? name.substr(0, name.size() - 2) : name);
+  }
+  std::vector<DType> dtypes;
+  for (const int slot : instruction.outputs)
+    dtypes.push_back(program.slots[static_cast<size_t>(slot)].dtype);
   return {.node = instruction.node->name(),
           .op = instruction.node->op(),
           .kernel = std::string(instruction.kernel_name),
@@ -35,7 +53,9 @@ NodeTiming ToNodeTiming(const KernelTiming& timing, const Program& program,
           .end_ns = timing.end_ns,
           .output_bytes = timing.output_bytes,
           .input_shapes = shapes(instruction.inputs),
-          .output_shapes = shapes(instruction.outputs)};
+          .output_shapes = shapes(instruction.outputs),
+          .inputs = std::move(inputs),
+          .output_dtypes = std::move(dtypes)};
 }
 
 namespace {
@@ -103,6 +123,56 @@ void RunMetadata::WriteTrace(const std::string& path) const {
   if (!file) Throw(absl::UnavailableError(StrCat("the trace could not be written to ", path)));
 }
 
+namespace {
+
+constexpr char kAllocator[] = "cpu";
+
+// A kernel's bytes by output: as its shape says, and the rest to the first whose shape does not.
+std::vector<int64_t> BytesByOutput(const NodeTiming& node) {
+  std::vector<int64_t> bytes(node.output_shapes.size(), 0);
+  int64_t rest = node.output_bytes;
+  size_t unknown = 0;
+  for (size_t i = bytes.size(); i-- > 0;) {
+    Shape shape;
+    if (!node.output_shapes[i].AsShape(&shape)) {
+      unknown = i;
+      continue;
+    }
+    const auto element = static_cast<int64_t>(DTypeSize(node.output_dtypes[i]));
+    bytes[i] = std::min(shape.num_elements() * element, rest);
+    rest -= bytes[i];
+  }
+  if (!bytes.empty()) bytes[unknown] += rest;
+  return bytes;
+}
+
+void AddOutputs(const NodeTiming& node, tensorflow::NodeExecStats* stats) {
+  if (node.output_dtypes.size() != node.output_shapes.size()) return;
+  const std::vector<int64_t> bytes = BytesByOutput(node);
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    tensorflow::NodeOutput* output = stats->add_output();
+    output->set_slot(static_cast<int>(i));
+    tensorflow::TensorDescription* tensor = output->mutable_tensor_description();
+    tensor->set_dtype(static_cast<tensorflow::DataType>(node.output_dtypes[i]));
+    ShapeToProto(node.output_shapes[i], tensor->mutable_shape());
+    tensorflow::AllocationDescription* allocation = tensor->mutable_allocation_description();
+    allocation->set_requested_bytes(bytes[i]);
+    allocation->set_allocated_bytes(bytes[i]);
+    allocation->set_allocator_name(kAllocator);
+  }
+}
+
+// What is known of it: the outputs.
+void AddMemory(const NodeTiming& node, tensorflow::NodeExecStats* stats) {
+  tensorflow::AllocatorMemoryUsed* memory = stats->add_memory();
+  memory->set_allocator_name(kAllocator);
+  memory->set_total_bytes(node.output_bytes);
+  memory->set_peak_bytes(node.output_bytes);
+  memory->set_live_bytes(node.output_bytes);
+}
+
+}  // namespace
+
 std::string RunMetadata::SerializeStepStats() const {
   tensorflow::StepStats stats;
   for (const auto& [name, of_device] : ByDevice(*this)) {
@@ -112,13 +182,17 @@ std::string RunMetadata::SerializeStepStats() const {
       const int64_t length = node->end_ns - node->start_ns;
       tensorflow::NodeExecStats* one = dev->add_node_stats();
       one->set_node_name(node->node);
-      one->set_timeline_label(StrCat(node->node, " = ", node->op, "(", node->kernel, ")"));
+      // TensorFlow's timeline reads the inputs between the brackets, and nothing behind them.
+      one->set_timeline_label(StrCat(node->node, " = ", node->op, "(",
+                                     absl::StrJoin(node->inputs, ", "), ") ", node->kernel));
       one->set_all_start_micros(node->start_ns / 1000);
       one->set_all_start_nanos(node->start_ns);
       one->set_op_end_rel_micros(length / 1000);
       one->set_op_end_rel_nanos(length);
       one->set_all_end_rel_micros(length / 1000);
       one->set_all_end_rel_nanos(length);
+      AddOutputs(*node, one);
+      AddMemory(*node, one);
     }
   }
   return stats.SerializeAsString();

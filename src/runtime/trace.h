@@ -19,7 +19,10 @@ struct KernelTiming {
 
 // Filled by one step at a time.
 struct StepTrace {
+  // The first ones of a step, since a loop may have any number; the log says so.
+  static constexpr size_t kMostKernels = 1 << 17;
   std::vector<KernelTiming> kernels;
+  void Add(const KernelTiming& timing);
   // Of a step that runs on several tasks: a serialized StepStats from each.
   std::vector<std::string> step_stats;
 };

@@ -189,6 +189,24 @@ TEST_P(Variables, ChangeNothingWhenAnIndexIsOutOfRange) {
   EXPECT_EQ(FloatsOf(session.Run(v.read())), (Floats{1, 2, 23}));
 }
 
+TEST_P(Variables, AreAsTheyWereAfterALongUpdateThatWasGivenUp) {
+  constexpr int64_t kRow = 1 << 20;
+  const Variable v = Make("v", Tensor::Full(Shape{2, kRow}, 0.0f));
+  const Output indices = Placeholder(g_, kInt32, {-1});
+  const Operation add = ScatterAdd(v.handle(), indices, 1.0f);
+  Session session(g_);
+  session.Run(v.initializer());
+  session.Run(add, {{indices, Tensor::FromVector<int32_t>({1})}});
+  const auto [code, message] = ErrorOf([&] {
+    session.Run({}, {{indices, Tensor::Full(Shape{1'000'000}, int32_t{0})}}, {add},
+                {.timeout = std::chrono::milliseconds(100)});
+  });
+  EXPECT_EQ(code, Code::kDeadlineExceeded) << message;
+  const Tensor value = session.Run(v.read());
+  EXPECT_EQ(value.data<float>()[0], 0);
+  EXPECT_EQ(value.data<float>()[2 * kRow - 1], 1);
+}
+
 TEST_P(Variables, HaveGradients) {
   const Variable v = Make("v", Tensor::FromVector<float>({1, 2, 3}));
   const Output y = Mul(v, v);  // two reads
