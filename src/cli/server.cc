@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <poll.h>
 #include <semaphore>
 #include <string>
@@ -12,10 +14,13 @@
 #include <thread>
 #include <unistd.h>
 
+#include "base/heap.h"
 #include "base/logging.h"
 #include "base/strings.h"
 #include "base/throw.h"
 #include "cli/command.h"
+#include "cli/launch/plan.h"
+#include "distributed/cluster/only_task.h"
 
 namespace carillon {
 namespace {
@@ -81,6 +86,20 @@ class Owner {
   }
 
  private:
+  // Steps end when they are cancelled, but for a few kernels that take as long as they take.
+  static void Stop(Server& server) {
+    constexpr std::chrono::seconds kPatience{20};
+    std::binary_semaphore is_stopped(0);
+    std::thread watch([&] {
+      if (is_stopped.try_acquire_for(kPatience)) return;
+      LogError("a step does not end within ", kPatience.count(), " s: leaving it behind");
+      std::_Exit(1);
+    });
+    server.Stop();
+    is_stopped.release();
+    watch.join();
+  }
+
   void Loop(Server* server) {
     ServeUntilEnd(*server);
     may_join_.release();
@@ -96,14 +115,14 @@ class Owner {
         signalfd_siginfo signal;
         if (read(signals_, &signal, sizeof(signal)) != sizeof(signal)) continue;
         LogInfo(signal.ssi_signo == SIGTERM ? "SIGTERM" : "Ctrl-C", ": stopping");
-        return server.Stop();
+        return Stop(server);
       }
       char bytes[64];
       const ssize_t size = attached_ ? read(0, bytes, sizeof(bytes)) : -1;
       if (size < 0) continue;
       if (size == 0) {
         LogWarning("whoever started the server is gone: stopping");
-        return server.Stop();
+        return Stop(server);
       }
       said.append(bytes, static_cast<size_t>(size));
       for (size_t end; (end = said.find('\n')) != std::string::npos; said.erase(0, end + 1)) {
@@ -128,7 +147,7 @@ int RunServer(const std::vector<std::string>& arguments, Console& console) {
   std::string transport = "auto", cluster, session_config;
   int64_t connect_seconds = 60, grace_seconds = 60;
   bool attached = false;
-  int64_t memory_mb = -1, session_memory_mb = 0, idle_seconds = 24 * 3600;
+  int64_t memory_mb = -1, session_memory_mb = -1, idle_seconds = 24 * 3600;
   Flags flags("carillon server", kSummary);
   flags.Group("Who and where");
   flags.Add("job", &options.job, "the name of the job that this task belongs to");
@@ -178,13 +197,18 @@ int RunServer(const std::vector<std::string>& arguments, Console& console) {
   flags.Add("threads", &options.threads,
             "threads that a kernel may use; 0: as $CARILLON_THREADS says, or all cores",
             {.min = 0, .max = 1024});
-  flags.Add(
-      "memory_limit_mb", &memory_mb,
-      "most megabytes that tensors may take; a step that needs more fails and the server goes "
-      "on. 0: no limit, -1: three quarters of the machine's memory",
-      {.min = -1});
+  flags.Add("memory_limit_mb", &memory_mb,
+            "most megabytes that steps may take, for tensors and whatever else; one that needs "
+            "more fails "
+            "and the server goes on; the graphs of all sessions and their programs may take half "
+            "as many besides. 0: no "
+            "limit, -1: three "
+            "quarters of the machine's memory",
+            {.min = -1});
   flags.Add("session_memory_limit_mb", &session_memory_mb,
-            "the same for the tensors of one session; 0: no limit of its own", {.min = 0});
+            "the same for the steps of one session, which besides never take more than three "
+            "quarters of that, and less the less others leave. 0: neither, -1: only the latter",
+            {.min = -1});
   flags.Add("session_node_limit", &options.session_node_limit,
             "most nodes of one session's graph, its functions included; 0: no limit", {.min = 0});
   flags.Add("session_idle_seconds", &idle_seconds,
@@ -207,9 +231,15 @@ int RunServer(const std::vector<std::string>& arguments, Console& console) {
   options.connect_deadline = std::chrono::seconds(connect_seconds);
   options.grace = std::chrono::seconds(grace_seconds);
   options.memory_limit_bytes = memory_mb < 0 ? -1 : memory_mb * kMegabyte;
-  options.session_memory_limit_bytes = session_memory_mb * kMegabyte;
+  options.session_memory_limit_bytes = session_memory_mb < 0 ? -1 : session_memory_mb * kMegabyte;
   options.session_idle_limit = std::chrono::seconds(idle_seconds);
 
+  options = WithOnlyTask(std::move(options));
+  // Below a launcher, that puts the task before every line.
+  if (std::getenv(launch::kIdVariable) == nullptr)
+    SetLogTask(StrCat(options.job, ":", options.task));
+
+  KeepHeapSmall();
   Owner owner(attached);
   Server server(options);
   console.out << "carillon server /job:" << options.job << "/task:" << options.task

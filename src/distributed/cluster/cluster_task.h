@@ -33,7 +33,7 @@ class ClusterTask final : private TaskMessenger {
 
   const std::string name_;
   TaskMessenger* const network_;
-  BackgroundThreads background_;  // outlives what runs on it: it waits for that
+  BackgroundPool background_;  // outlives what runs on it: it waits for that
   Coordinator coordinator_;
   Worker worker_;
 };

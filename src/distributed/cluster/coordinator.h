@@ -22,7 +22,7 @@ struct ProgramOptions {
   std::string session;
   bool own_resources = false;
   std::set<std::string> known_to;  // tasks that have had programs of the session
-  int64_t memory_bytes = 0;        // most that the session may take on each task; 0: no limit
+  int64_t memory_bytes = 0;        // that the session may take on each task, as MakeDeviceShare
   bool optimize = true;
   bool exact = false;
   bool measure = true;

@@ -4,6 +4,7 @@
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/message_lite.h>
 #include <google/protobuf/wire_format_lite.h>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,9 +21,9 @@ using CodedInput = google::protobuf::io::CodedInputStream;
 // Reads the fields of one message, one after the other. After a failure nothing more is read.
 class FieldReader {
  public:
-  // `content`, if there is one, is what `in` ends with: a tensor may share its memory.
-  explicit FieldReader(CodedInput* in, const Tensor* content = nullptr)
-      : in_(in), content_(content) {}
+  // `contents` are as ReadTensor() has them.
+  explicit FieldReader(CodedInput* in, std::span<const Tensor> contents = {})
+      : in_(in), contents_(contents) {}
 
   // The next field's number; 0 at the end of the message, or after a failure.
   int Next() {
@@ -64,7 +65,7 @@ class FieldReader {
   void ReadTensorInto(Allocator* allocator, Tensor* tensor) {
     const int length = Length();
     if (failed_) return;
-    StatusOr<Tensor> read = ReadTensor(in_, length, allocator, content_);
+    StatusOr<Tensor> read = ReadTensor(in_, length, allocator, &contents_);
     if (read.ok()) {
       *tensor = *std::move(read);
     } else {
@@ -120,7 +121,7 @@ class FieldReader {
   void Check(bool ok) { failed_ = failed_ || !ok; }
 
   CodedInput* in_;
-  const Tensor* content_;
+  std::span<const Tensor> contents_;
   uint32_t tag_ = 0;
   bool failed_ = false;
   Status tensor_error_;

@@ -10,7 +10,6 @@
 #include "base/strings.h"
 #include "distributed/cluster/device_filters.h"
 #include "distributed/cluster/task_answers.h"
-#include "tensor/limited_allocator.h"
 
 namespace carillon {
 namespace {
@@ -27,10 +26,16 @@ std::string Seconds(std::chrono::nanoseconds time) {
   return StrCat(std::chrono::duration_cast<std::chrono::seconds>(time).count(), " s");
 }
 
+// Unavailable: a client whose step was cancelled would not come again.
+Status IsStopping() { return absl::UnavailableError("the server is stopping"); }
+
 }  // namespace
 
 Master::Master(MasterOptions options, std::shared_ptr<Device> device, MapResourceStore* resources)
-    : options_(std::move(options)), device_(std::move(device)), resources_(resources) {
+    : options_(std::move(options)),
+      device_(std::move(device)),
+      resources_(resources),
+      graph_memory_(std::make_shared<GraphMemory>(options_.graph_memory_bytes)) {
   if (options_.session_idle_limit.count() > 0)
     idle_watch_ = std::thread([this] { CloseIdleSessions(); });
 }
@@ -46,16 +51,21 @@ void Master::Stop() {
   }
   stopping_.notify_all();
   if (idle_watch_.joinable()) idle_watch_.join();
-  for (auto& [handle, session] : sessions) session->Close();
+  for (auto& [handle, session] : sessions) session->Stop(IsStopping());
 }
 
 StatusOr<std::shared_ptr<MasterSession>> Master::Find(const std::string& handle) const {
   std::lock_guard lock(mutex_);
   const auto found = sessions_.find(handle);
   if (found == sessions_.end()) {
-    return absl::AbortedError(StrCat("session '", handle,
-                                     "' is not known here: it was closed or reset, or the server "
-                                     "was restarted since"));
+    if (stopped_) return IsStopping();
+    const auto limit = options_.session_idle_limit;
+    return absl::AbortedError(
+        StrCat("session '", handle, "' is not known here: it was closed or reset, or ",
+               limit.count() > 0
+                   ? StrCat("not used for ", Seconds(limit), " (--session_idle_seconds), or ")
+                   : "",
+               "the server was restarted since"));
   }
   return found->second;
 }
@@ -77,25 +87,24 @@ Status Master::CreateSession(const tensorflow::CreateSessionRequest& request,
                             DeviceFilters::Parse(config.device_filters()));
   MasterSessionOptions options{
       .config = config,
-      .device = std::make_shared<Device>(*device_),
+      .device = MakeDeviceShare(*device_, options_.session_memory_bytes),
       .resources = config.isolate_session_state() ? nullptr : resources_,
       .memory_bytes = options_.session_memory_bytes,
       .max_nodes = options_.session_nodes,
+      .graph_memory = graph_memory_,
       .log_placement = options_.log_placement || config.log_device_placement(),
       .cluster = options_.cluster};
   // A session always sees its own task.
   std::erase_if(options.cluster.devices, [&](const std::string& device) {
     return device != device_->name && !filters.Admit(device);
   });
-  options.device->allocator =
-      MakeLimitedAllocator(device_->allocator, options_.session_memory_bytes);
   auto session = std::make_shared<MasterSession>(
       absl::StrCat(absl::Hex(RandomId(), absl::kZeroPad16)), std::move(options));
   CARILLON_ASSIGN_OR_RETURN(const int64_t version, session->Create(request.graph_def()));
   response->set_session_handle(session->handle());
   response->set_graph_version(version);
   std::lock_guard lock(mutex_);
-  if (stopped_) return absl::UnavailableError("the server is stopping");
+  if (stopped_) return IsStopping();
   sessions_.emplace(session->handle(), std::move(session));
   return absl::OkStatus();
 }
@@ -221,7 +230,7 @@ void Master::RunCallable(std::shared_ptr<CallableCall> call, BackgroundThreads* 
 void Master::Abandon(const std::string& session_handle) {
   const std::shared_ptr<MasterSession> session = Take(session_handle);
   if (session == nullptr) return;
-  LogInfo("session ", session_handle, ": its client went away in the middle of a step; closed");
+  LogInfo("session ", session_handle, ": its client went away in the middle of a call; closed");
   session->Close();
 }
 

@@ -18,8 +18,9 @@
 namespace carillon {
 
 struct MasterOptions {
-  int64_t session_memory_bytes = 0;  // most that tensors of one session may take; 0: no limit
+  int64_t session_memory_bytes = 0;  // that a session's steps may take, as MakeDeviceShare
   int64_t session_nodes = 0;         // most nodes of one session's graph; 0: no limit
+  int64_t graph_memory_bytes = 0;    // see GraphMemory; 0: no limit
   std::chrono::milliseconds session_idle_limit{0};  // after which a session is closed; 0: never
   bool log_placement = false;                       // for every session
   tensorflow::ConfigProto session_config;           // merged over each session's own
@@ -53,8 +54,8 @@ class Master {
   // cleared.
   Status Reset(const tensorflow::ResetRequest& request);
 
-  // `unless_quick`: where the step runs unless it is known to take less time than handing it over;
-  // null: it runs here.
+  // `unless_quick`: where the step runs unless it is known to take less time than handing it over,
+  // always the same; each session has a share of it (ThreadShare). null: it runs here.
   void RunStep(std::shared_ptr<StepCall> call, BackgroundThreads* unless_quick = nullptr);
   void RunCallable(std::shared_ptr<CallableCall> call, BackgroundThreads* unless_quick = nullptr);
 
@@ -68,7 +69,8 @@ class Master {
   int64_t num_steps() const { return steps_; }  // that clients have asked for
   const Device& device() const { return *device_; }
 
-  // Closes every session. Nothing new is accepted.
+  // Ends every session, its steps with an error after which TensorFlow's clients come again.
+  // Nothing new is accepted.
   void Stop();
 
  private:
@@ -81,6 +83,7 @@ class Master {
   const MasterOptions options_;
   const std::shared_ptr<Device> device_;
   MapResourceStore* const resources_;
+  const std::shared_ptr<GraphMemory> graph_memory_;
   std::atomic<int64_t> steps_{0};
 
   mutable std::mutex mutex_;

@@ -1,11 +1,16 @@
 #include "distributed/cluster/master_session.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "base/logging.h"
 #include "base/strings.h"
+#include "base/throw.h"
 #include "graph/graph_def.h"
 #include "kernels/session_tensors.h"
+#include "runtime/program_memory.h"
+#include "tensor/memory_charge.h"
+#include "tensor/text_memory.h"
 
 namespace carillon {
 namespace {
@@ -22,29 +27,97 @@ SessionOptions LocalOptions(const tensorflow::ConfigProto& config) {
 
 int64_t NowNs() { return MasterSession::Clock::now().time_since_epoch().count(); }
 
-// Of a step that has run: a serialized RunMetadata, empty when nothing was asked for.
-std::string MetadataOf(const AsyncStep& step, const tensorflow::RunOptions& options) {
-  tensorflow::RunMetadata metadata;
-  const StepProgram& program = *step.program();
-  if (step.options.trace) {
-    if (program.local_program() != nullptr)
-      metadata.mutable_step_stats()->ParseFromString(step.metadata.SerializeStepStats());
-    for (const std::string& of_task : step.trace().step_stats)
-      metadata.mutable_step_stats()->MergeFromString(of_task);
+// What cannot be done must not be left out without a word.
+Status CheckOptions(const tensorflow::RunOptions& options) {
+  const auto& watches = options.debug_options().debug_tensor_watch_opts();
+  if (watches.empty()) return absl::OkStatus();
+  return Unimplemented(
+      "the debugger (tfdbg) is not supported, and the options of this run have it watch ",
+      watches.size(), " tensors, the first of node '", watches[0].node_name(),
+      "': run without it, and fetch what you want to see");
+}
+
+// Of a signature in the tables of a session, without names: about what one value takes, and what
+// the smallest does.
+constexpr int64_t kValueBytes = 64;
+constexpr int64_t kSignatureBytes = 512;
+
+int64_t BytesOf(const std::vector<std::string>& names) {
+  constexpr int64_t kName = sizeof(std::string) + 16;  // besides its letters
+  int64_t bytes = 0;
+  for (const std::string& name : names)
+    bytes += kValueBytes + kName + static_cast<int64_t>(name.size());
+  return bytes;
+}
+
+// What the metadata of a step will take, about.
+int64_t EstimateMetadata(const AsyncStep& step, const tensorflow::RunOptions& options) {
+  constexpr int64_t kTiming = 512;
+  auto bytes = kTiming * static_cast<int64_t>(step.metadata.nodes.size());
+  for (const std::string& of_task : step.trace().step_stats)
+    bytes += static_cast<int64_t>(of_task.size());
+  if (!options.output_partition_graphs()) return bytes;
+  for (const NodeGraph* graph : step.program()->graphs()) {
+    bytes += EstimateGraph(*graph);
+    for (const auto& node : graph->nodes()) {
+      if (node == nullptr) continue;
+      for (const auto& [name, value] : node->attrs()) {
+        if (const auto* tensor = value.get_if<Tensor>(); tensor != nullptr && tensor->has_value())
+          bytes += static_cast<int64_t>(tensor->num_bytes()) + TextBytes(*tensor);
+      }
+    }
   }
-  if (options.output_partition_graphs()) {
-    for (const NodeGraph* graph : program.graphs())
-      ExportGraphDef(*graph, metadata.add_partition_graphs());
+  return bytes;
+}
+
+// Adds to the reply of a step that has run what was asked for besides its values: a serialized
+// RunMetadata, on the account of the session. ResourceExhausted when there is no room.
+template <typename Reply>
+Status AddMetadata(const AsyncStep& step, const tensorflow::RunOptions& options,
+                   Allocator* allocator, Reply* reply) {
+  if (!step.options.trace && !options.output_partition_graphs()) return absl::OkStatus();
+  const WorkPause pause;  // for protobuf
+  const int64_t bytes = EstimateMetadata(step, options);
+  auto charge = std::make_shared<MemoryCharge>(allocator);
+  CARILLON_RETURN_IF_ERROR(charge->Add(2 * bytes));  // as messages, and serialized
+  {
+    tensorflow::RunMetadata metadata;
+    const StepProgram& program = *step.program();
+    if (step.options.trace) {
+      if (program.local_program() != nullptr)
+        metadata.mutable_step_stats()->ParseFromString(step.metadata.SerializeStepStats());
+      for (const std::string& of_task : step.trace().step_stats)
+        metadata.mutable_step_stats()->MergeFromString(of_task);
+    }
+    if (options.output_partition_graphs()) {
+      for (const NodeGraph* graph : program.graphs())
+        ExportGraphDef(*graph, metadata.add_partition_graphs());
+    }
+    reply->metadata = metadata.SerializeAsString();
   }
-  return metadata.SerializeAsString();
+  const auto left = static_cast<int64_t>(reply->metadata.size());
+  charge->Remove(std::max<int64_t>(0, charge->bytes() - left));
+  reply->metadata_charge = std::move(charge);
+  return absl::OkStatus();
+}
+
+// The same, with what is thrown as a status: a step ends where nobody catches it.
+template <typename Reply>
+Status TryAddMetadata(const AsyncStep& step, const tensorflow::RunOptions& options,
+                      Allocator* allocator, Reply* reply) {
+  Status status;
+  const Status thrown =
+      CatchAsStatus([&] { status = AddMetadata(step, options, allocator, reply); });
+  return thrown.ok() ? status : thrown;
 }
 
 }  // namespace
 
 // Invariant: `step` is used by one call at a time, under mutex; null once the session is closed.
 struct MasterSession::PartialRunState {
+  GraphCharge charge;
   std::mutex mutex;
-  std::vector<std::string> feeds, fetches;
+  std::unordered_map<std::string, size_t> feeds, fetches;  // places by names
   std::unique_ptr<StepInParts> step;
 };
 
@@ -63,16 +136,34 @@ MasterSession::MasterSession(std::string handle, MasterSessionOptions options)
 }
 
 ProgramMaker MasterSession::MakerOf(MasterSession* session) {
-  if (session->options_.cluster.task == nullptr) return nullptr;
   return [session](const NodeGraph& graph, const Signature& signature,
-                   const SpecializeOptions& options) {
-    return session->MakeProgram(graph, signature, options);
+                   const SpecializeOptions& options) -> StatusOr<std::shared_ptr<StepProgram>> {
+    const std::shared_ptr<GraphShare> graphs = session->graphs_;
+    std::shared_ptr<StepProgram> program;
+    try {
+      // A small graph may need much to become a program, and be large when it is one.
+      const WorkScope scope(graphs.get(), CurrentCancelFlag());
+      CARILLON_ASSIGN_OR_RETURN(program, session->MakeProgram(graph, signature, options));
+    } catch (const BudgetExceeded&) {
+      return graphs->NoRoom("what it takes to make a program of the graph");
+    }
+    const WorkPause pause;
+    int64_t bytes = 0;
+    for (const NodeGraph* part : program->graphs()) bytes += EstimateProgram(*part);
+    CARILLON_RETURN_IF_ERROR(graphs->Take(bytes));
+    // It takes its memory for as long as anybody holds it.
+    return std::shared_ptr<StepProgram>(program.get(), [program, graphs, bytes](void*) mutable {
+      program.reset();
+      graphs->Discharge(bytes);
+    });
   };
 }
 
 StatusOr<std::shared_ptr<StepProgram>> MasterSession::MakeProgram(
     const NodeGraph& graph, const Signature& signature, const SpecializeOptions& options) {
   const MasterCluster& cluster = options_.cluster;
+  if (cluster.task == nullptr)
+    return Executable::Make(graph, signature, options_.device, &local_.state(), options);
   CARILLON_ASSIGN_OR_RETURN(
       PartitionedGraph parts,
       SpecializeInParts(graph, signature, cluster.devices, *options_.device, options));
@@ -96,6 +187,7 @@ StatusOr<std::shared_ptr<StepProgram>> MasterSession::MakeProgram(
     std::lock_guard lock(tasks_mutex_);
     program.known_to = tasks_;
   }
+  const WorkPause pause;  // gRPC is not made for what operator new may throw
   CARILLON_ASSIGN_OR_RETURN(std::shared_ptr<StepProgram> registered,
                             cluster.task->coordinator().Register(std::move(parts), program));
   std::lock_guard lock(tasks_mutex_);
@@ -116,6 +208,9 @@ std::chrono::nanoseconds MasterSession::IdleTime() const {
 }
 
 StatusOr<int64_t> MasterSession::Create(const tensorflow::GraphDef& graph_def) {
+  constexpr int64_t kSession = 16 << 10;  // what the smallest takes
+  CARILLON_RETURN_IF_ERROR(
+      graphs_->Take(kSession + static_cast<int64_t>(options_.config.ByteSizeLong())));
   return Extend(graph_def, 0);
 }
 
@@ -133,11 +228,16 @@ StatusOr<int64_t> MasterSession::Extend(const tensorflow::GraphDef& graph_def,
     return ResourceExhausted("the graph would have ", nodes, " nodes, but the server takes ",
                              options_.max_nodes, " of one session (--session_node_limit)");
   }
+  const int64_t bytes = GraphMemory::Estimate(graph_def, graph_.functions().get());
+  CARILLON_RETURN_IF_ERROR(graphs_->Take(bytes));
   Begin();
   const Status status = local_.ChangeGraph(
-      [&] { return ImportGraphDef(graph_def, /*prefix=*/"", &graph_, allocator().get()); });
+      [&] { return ImportKnownNodes(graph_def, &graph_, &left_out_, allocator().get()); });
   End();
-  CARILLON_RETURN_IF_ERROR(status);
+  if (!status.ok()) {
+    graphs_->Discharge(bytes);
+    return status;
+  }
   if (options_.log_placement && options_.cluster.task == nullptr)
     LogPlacement(graph_, options_.device->name);
   return ++version_;
@@ -154,9 +254,13 @@ void MasterSession::LogPlacement(const NodeGraph& graph, const std::string& devi
 
 StatusOr<Endpoint> MasterSession::FindValue(const std::string& name, std::string_view role) const {
   StatusOr<Endpoint> found = FindEndpoint(graph_, name);
-  if (!found.ok())
-    return absl::NotFoundError(StrCat("the ", role, " '", name, "' is not in the graph"));
-  return found;
+  return found.ok() ? found : WhyNotInGraph(name, role);
+}
+
+Status MasterSession::WhyNotInGraph(const std::string& name, std::string_view role) const {
+  const auto found = left_out_.find(name.substr(0, name.find(':')));
+  if (found != left_out_.end()) return found->second;
+  return NotFound("the ", role, " '", name, "' is not in the graph");
 }
 
 StatusOr<std::vector<Endpoint>> MasterSession::FindValues(const std::vector<std::string>& names,
@@ -174,8 +278,7 @@ StatusOr<std::vector<Node*>> MasterSession::FindTargets(
   std::vector<Node*> targets;
   for (const std::string& name : names) {
     Node* node = graph_.Find(name);
-    if (node == nullptr)
-      return absl::NotFoundError(StrCat("the target '", name, "' is not in the graph"));
+    if (node == nullptr) return WhyNotInGraph(name, "target");
     targets.push_back(node);
   }
   return targets;
@@ -183,12 +286,22 @@ StatusOr<std::vector<Node*>> MasterSession::FindTargets(
 
 StatusOr<std::shared_ptr<PreparedRun>> MasterSession::Prepare(ByName names) {
   std::lock_guard lock(mutex_);
-  if (const auto found = prepared_.find(names); found != prepared_.end()) return found->second;
+  if (const auto found = prepared_.find(names); found != prepared_.end()) return found->second.run;
   CARILLON_ASSIGN_OR_RETURN(const auto feeds, FindValues(names.feeds, "feed"));
   CARILLON_ASSIGN_OR_RETURN(const auto fetches, FindValues(names.fetches, "fetch"));
   CARILLON_ASSIGN_OR_RETURN(const auto targets, FindTargets(names.targets));
+  const int64_t bytes =
+      kSignatureBytes + BytesOf(names.feeds) + BytesOf(names.fetches) + BytesOf(names.targets);
+  StatusOr<GraphCharge> charge = GraphCharge::Take(graphs_, bytes);
+  // Other tasks keep their parts until the session ends: nothing is won by forgetting those.
+  if ((!charge.ok() || graphs_->is_short()) && options_.cluster.task == nullptr) {
+    prepared_.clear();
+    local_.ForgetUnused();
+    if (!charge.ok()) charge = GraphCharge::Take(graphs_, bytes);
+  }
+  CARILLON_RETURN_IF_ERROR(charge.status());
   CARILLON_ASSIGN_OR_RETURN(auto run, local_.Prepare(feeds, fetches, targets));
-  prepared_.emplace(std::move(names), run);
+  prepared_.emplace(std::move(names), PreparedState{*std::move(charge), run});
   return run;
 }
 
@@ -209,17 +322,19 @@ Status MasterSession::ResolveHandles(std::vector<Tensor>* feeds) {
   return absl::OkStatus();
 }
 
-bool MasterSession::IsQuick(const ByName& names, std::span<const Tensor> feeds) {
+std::shared_ptr<PreparedRun> MasterSession::FindQuick(const ByName& names, AsyncStep* step) {
   const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (!lock.owns_lock()) return false;
+  if (!lock.owns_lock()) return nullptr;
   const auto found = prepared_.find(names);
-  return found != prepared_.end() && local_.IsQuick(*found->second, feeds, kHandOver);
+  if (found == prepared_.end() || !LocalSession::IsQuick(*found->second.run, kHandOver, step))
+    return nullptr;
+  return found->second.run;
 }
 
 void MasterSession::RunStep(std::shared_ptr<StepCall> call, BackgroundThreads* unless_quick) {
   const StepRequest& request = call->request;
   const auto hand_over = [&] {
-    unless_quick->Start([self = shared_from_this(), call]() mutable {
+    calls_.Start(*unless_quick, [self = shared_from_this(), call]() mutable {
       call->step_.feeds.clear();
       self->RunStep(std::move(call), nullptr);
     });
@@ -233,23 +348,31 @@ void MasterSession::RunStep(std::shared_ptr<StepCall> call, BackgroundThreads* u
     names.feeds.push_back(name);
     step.feeds.push_back(tensor);
   }
-  if (unless_quick != nullptr && !IsQuick(names, step.feeds)) return hand_over();
+  std::shared_ptr<PreparedRun> quick;
+  if (unless_quick != nullptr) {
+    quick = FindQuick(names, &step);
+    if (quick == nullptr) return hand_over();
+  }
   Begin();
   call->session_ = shared_from_this();
   step.options = OptionsOf(request.options);
   step.done = [this, call](Status status) {
     StepReply reply{.status = std::move(status)};
     if (reply.status.ok()) {
+      reply.status = TryAddMetadata(call->step_, call->request.options, allocator().get(), &reply);
+    }
+    if (reply.status.ok()) {
       for (size_t i = 0; i < call->request.fetches.size(); ++i)
         reply.tensors.emplace_back(call->request.fetches[i], std::move(call->step_.fetches[i]));
-      reply.metadata = MetadataOf(call->step_, call->request.options);
     }
     End();
     const std::shared_ptr<MasterSession> session = std::move(call->session_);
     call->done(std::move(reply));
   };
-  StatusOr<std::shared_ptr<PreparedRun>> run = Prepare(std::move(names));
-  const Status status = run.ok() ? ResolveHandles(&step.feeds) : run.status();
+  StatusOr<std::shared_ptr<PreparedRun>> run = std::move(quick);
+  if (*run == nullptr) run = Prepare(std::move(names));
+  Status status = run.ok() ? ResolveHandles(&step.feeds) : run.status();
+  status.Update(CheckOptions(request.options));
   if (!status.ok()) return std::exchange(step.done, nullptr)(status);
   local_.RunAsync(**run, &step);
 }
@@ -262,10 +385,14 @@ StatusOr<std::string> MasterSession::SetUpPartialRun(const std::vector<std::stri
   CARILLON_ASSIGN_OR_RETURN(const auto feed_points, FindValues(feeds, "feed"));
   CARILLON_ASSIGN_OR_RETURN(const auto fetch_points, FindValues(fetches, "fetch"));
   CARILLON_ASSIGN_OR_RETURN(const auto target_nodes, FindTargets(targets));
+  CARILLON_ASSIGN_OR_RETURN(
+      state->charge,
+      GraphCharge::Take(graphs_, kSignatureBytes + BytesOf(feeds) + BytesOf(fetches) +
+                                     kValueBytes * static_cast<int64_t>(targets.size())));
   CARILLON_ASSIGN_OR_RETURN(state->step,
                             local_.StartInParts(feed_points, fetch_points, target_nodes));
-  state->feeds = feeds;
-  state->fetches = fetches;
+  for (size_t i = 0; i < feeds.size(); ++i) state->feeds.emplace(feeds[i], i);
+  for (size_t i = 0; i < fetches.size(); ++i) state->fetches.emplace(fetches[i], i);
   const std::string handle = StrCat(handle_, "/", next_handle_++);
   partial_runs_.emplace(handle, std::move(state));
   return handle;
@@ -298,14 +425,14 @@ void MasterSession::ExchangeParts(StepCall& call, StepReply* reply) {
     reply->status = absl::CancelledError("the session was closed during the partial run");
     return;
   }
-  const auto position = [&](const std::vector<std::string>& names, const std::string& name,
-                            size_t* place) {
-    const auto found = std::ranges::find(names, name);
+  const auto position = [&](const std::unordered_map<std::string, size_t>& names,
+                            const std::string& name, size_t* place) {
+    const auto found = names.find(name);
     if (found == names.end()) {
       reply->status = InvalidArgument("'", name, "' was not named when the partial run was set up");
       return false;
     }
-    *place = static_cast<size_t>(found - names.begin());
+    *place = found->second;
     return true;
   };
   std::vector<Tensor> values;
@@ -336,24 +463,32 @@ void MasterSession::ExchangeParts(StepCall& call, StepReply* reply) {
 StatusOr<int64_t> MasterSession::MakeCallable(const tensorflow::CallableOptions& options) {
   if (options.tensor_connection_size() > 0)
     return Unimplemented("callables with tensor connections are not supported");
+  CARILLON_RETURN_IF_ERROR(CheckOptions(options.run_options()));
   ByName names{{options.feed().begin(), options.feed().end()},
                {options.fetch().begin(), options.fetch().end()},
                {options.target().begin(), options.target().end()}};
   CARILLON_ASSIGN_OR_RETURN(auto run, Prepare(std::move(names)));
+  // The names may be forgotten, but not the values that they stand for.
+  const int64_t bytes =
+      kSignatureBytes + static_cast<int64_t>(options.run_options().ByteSizeLong()) +
+      kValueBytes * (options.feed_size() + options.fetch_size() + options.target_size());
   std::lock_guard lock(mutex_);
+  CARILLON_ASSIGN_OR_RETURN(GraphCharge charge, GraphCharge::Take(graphs_, bytes));
   const int64_t handle = next_handle_++;
-  callables_.emplace(handle, CallableState{std::move(run), options.run_options()});
+  callables_.emplace(handle,
+                     CallableState{std::move(charge), std::move(run), options.run_options()});
   return handle;
 }
 
 void MasterSession::RunCallable(std::shared_ptr<CallableCall> call,
                                 BackgroundThreads* unless_quick) {
   const auto hand_over = [&] {
-    unless_quick->Start([self = shared_from_this(), call]() mutable {
+    calls_.Start(*unless_quick, [self = shared_from_this(), call]() mutable {
       self->RunCallable(std::move(call), nullptr);
     });
   };
-  CallableState callable;
+  std::shared_ptr<PreparedRun> run;
+  tensorflow::RunOptions options;
   {
     std::unique_lock lock(mutex_, std::defer_lock);
     if (unless_quick == nullptr) {
@@ -362,44 +497,55 @@ void MasterSession::RunCallable(std::shared_ptr<CallableCall> call,
       return hand_over();
     }
     const auto found = callables_.find(call->request.handle);
-    if (found != callables_.end()) callable = found->second;
+    if (found != callables_.end()) {
+      run = found->second.run;
+      options = found->second.options;
+    }
   }
-  if (callable.run == nullptr) {
+  if (run == nullptr) {
     return call->done(InvalidArgument("there is no callable ", call->request.handle,
                                       ": it was never made, or it was released"),
                       {});
   }
-  if (unless_quick != nullptr && !local_.IsQuick(*callable.run, call->request.feeds, kHandOver))
-    return hand_over();
+  AsyncStep& step = call->step_;
+  if (step.feeds.empty()) step.feeds = std::move(call->request.feeds);
+  if (unless_quick != nullptr && !LocalSession::IsQuick(*run, kHandOver, &step)) return hand_over();
   Begin();
   call->session_ = shared_from_this();
-  AsyncStep& step = call->step_;
-  step.feeds = std::move(call->request.feeds);
-  step.options = OptionsOf(callable.options);
-  step.done = [this, call, options = callable.options](Status status) {
+  step.options = OptionsOf(options);
+  step.done = [this, call, options = std::move(options)](Status status) {
     CallableReply reply;
-    if (status.ok()) {
-      reply.metadata = MetadataOf(call->step_, options);
-      reply.fetches = std::move(call->step_.fetches);
-    }
+    if (status.ok()) status = TryAddMetadata(call->step_, options, allocator().get(), &reply);
+    if (status.ok()) reply.fetches = std::move(call->step_.fetches);
     End();
     const std::shared_ptr<MasterSession> session = std::move(call->session_);
     call->done(std::move(status), std::move(reply));
   };
   if (const Status status = ResolveHandles(&step.feeds); !status.ok())
     return std::exchange(step.done, nullptr)(status);
-  local_.RunAsync(*callable.run, &step);
+  local_.RunAsync(*run, &step);
 }
 
 Status MasterSession::ReleaseCallable(int64_t handle) {
   std::lock_guard lock(mutex_);
-  if (callables_.erase(handle) == 0)
+  const auto found = callables_.find(handle);
+  if (found == callables_.end())
     return InvalidArgument("there is no callable ", handle, ": it was never made, or was released");
+  callables_.erase(found);
   return absl::OkStatus();
 }
 
 void MasterSession::Close() {
   local_.Close();
+  LetGo();
+}
+
+void MasterSession::Stop(const Status& reason) {
+  local_.Stop(reason);
+  LetGo();
+}
+
+void MasterSession::LetGo() {
   if (options_.cluster.task != nullptr) {
     std::lock_guard lock(tasks_mutex_);
     tasks_.insert(options_.cluster.task->name());

@@ -12,8 +12,10 @@
 
 #include "base/background.h"
 #include "distributed/cluster/cluster_task.h"
+#include "distributed/cluster/graph_memory.h"
 #include "distributed/cluster/step_messages.h"
 #include "distributed/cluster/task_questions.h"
+#include "graph/graph_def.h"
 #include "graph/node_graph.h"
 #include "proto/graph.pb.h"
 #include "runtime/local_session.h"
@@ -62,8 +64,9 @@ struct MasterSessionOptions {
   tensorflow::ConfigProto config;
   std::shared_ptr<Device> device;      // its allocator is the session's share
   ResourceStore* resources = nullptr;  // those of the server; null: the session has its own
-  int64_t memory_bytes = 0;            // most that it may take on each task; 0: no limit
+  int64_t memory_bytes = 0;            // that it may take on each task, as MakeDeviceShare
   int64_t max_nodes = 0;               // of the graph; 0: no limit
+  std::shared_ptr<GraphMemory> graph_memory = std::make_shared<GraphMemory>(0);
   bool log_placement = false;
   MasterCluster cluster;
 };
@@ -96,6 +99,8 @@ class MasterSession : public std::enable_shared_from_this<MasterSession> {
 
   // Cancels what runs and waits for it.
   void Close();
+  // The same because the server stops: steps end with `reason`.
+  void Stop(const Status& reason);
 
   // How long nothing has run; zero while something does.
   std::chrono::nanoseconds IdleTime() const;
@@ -108,22 +113,30 @@ class MasterSession : public std::enable_shared_from_this<MasterSession> {
     auto operator<=>(const ByName&) const = default;
   };
   struct PartialRunState;
+  struct PreparedState {
+    GraphCharge charge;  // for the names, too
+    std::shared_ptr<PreparedRun> run;
+  };
   struct CallableState {
+    GraphCharge charge;
     std::shared_ptr<PreparedRun> run;
     tensorflow::RunOptions options;
   };
 
+  // ResourceExhausted when there is no room to keep it, not even when others are forgotten.
   StatusOr<std::shared_ptr<PreparedRun>> Prepare(ByName names);
   StatusOr<Endpoint> FindValue(const std::string& name, std::string_view role) const;
   StatusOr<std::vector<Endpoint>> FindValues(const std::vector<std::string>& names,
                                              std::string_view role) const;
   StatusOr<std::vector<Node*>> FindTargets(const std::vector<std::string>& names) const;
+  Status WhyNotInGraph(const std::string& name, std::string_view role) const;
   RunOptions OptionsOf(const tensorflow::RunOptions& options) const;
-  // Whether the step is known, and known to be over sooner than another thread could take it up.
-  // Waits for nobody.
-  bool IsQuick(const ByName& names, std::span<const Tensor> feeds);
+  // What the step runs when it is known to be over sooner than another thread could take it up;
+  // otherwise null. Waits for nobody.
+  std::shared_ptr<PreparedRun> FindQuick(const ByName& names, AsyncStep* step);
   void ContinuePartialRun(std::shared_ptr<StepCall> call);
   void ExchangeParts(StepCall& call, StepReply* reply);
+  // Makes programs that are counted in the memory for graphs.
   static ProgramMaker MakerOf(MasterSession* session);
   // Specialises a signature for the tasks that its nodes are placed on.
   StatusOr<std::shared_ptr<StepProgram>> MakeProgram(const NodeGraph& graph,
@@ -133,6 +146,8 @@ class MasterSession : public std::enable_shared_from_this<MasterSession> {
   Status ResolveHandles(std::vector<Tensor>* feeds);
   // As TensorFlow does, each node once: "name: (Op): device".
   void LogPlacement(const NodeGraph& graph, const std::string& device);
+  // Of a session whose steps have ended.
+  void LetGo();
   // Around everything that runs on behalf of the client.
   void Begin();
   void End();
@@ -141,11 +156,13 @@ class MasterSession : public std::enable_shared_from_this<MasterSession> {
   const MasterSessionOptions options_;
   NodeGraph graph_;
   MapResourceStore own_resources_;
+  const std::shared_ptr<GraphShare> graphs_ = std::make_shared<GraphShare>(options_.graph_memory);
   LocalSession local_;
 
   std::mutex mutex_;
+  NodesLeftOut left_out_;  // of graph_
   int64_t version_ = 0;
-  std::map<ByName, std::shared_ptr<PreparedRun>> prepared_;
+  std::map<ByName, PreparedState> prepared_;
   std::map<std::string, std::shared_ptr<PartialRunState>> partial_runs_;
   std::map<int64_t, CallableState> callables_;
   int64_t next_handle_ = 1;
@@ -156,6 +173,7 @@ class MasterSession : public std::enable_shared_from_this<MasterSession> {
   std::mutex placed_mutex_;
   std::set<std::string> placed_;  // nodes whose placement is logged, under placed_mutex_
 
+  ThreadShare calls_;  // that run or wait, on the threads of whoever takes them
   std::atomic<int> running_{0};
   std::atomic<int64_t> last_used_ns_;
 };

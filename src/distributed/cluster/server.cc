@@ -17,6 +17,7 @@
 #include "distributed/cluster/credentials.h"
 #include "distributed/cluster/local_master_client.h"
 #include "distributed/cluster/master.h"
+#include "distributed/cluster/only_task.h"
 #include "distributed/cluster/roster.h"
 #include "distributed/cluster/task_answers.h"
 #include "distributed/rpc/grpc_server.h"
@@ -25,6 +26,9 @@
 
 namespace carillon {
 namespace {
+
+// What messages may take besides: a tensor that has no room comes nevertheless, and fails its step.
+constexpr int64_t kMessageRoom = 64 << 20;
 
 int64_t MemoryLimit(const ServerOptions& options) {
   if (options.memory_limit_bytes >= 0) return options.memory_limit_bytes;
@@ -39,16 +43,6 @@ std::string TaskName(const ServerOptions& options) {
   if (options.job.empty()) Throw(InvalidArgument("a server needs the name of its job"));
   if (options.task < 0) Throw(InvalidArgument("task ", options.task, ": tasks count from 0"));
   return TaskName(options.job, options.task);
-}
-
-// In a cluster of one job, or one task, that need not be named.
-ServerOptions WithOnlyTask(ServerOptions options) {
-  const std::vector<std::string> jobs = options.cluster.jobs();
-  if (jobs.size() != 1) return options;
-  if (options.job == ServerOptions().job) options.job = jobs.front();
-  const ClusterSpec::Tasks& tasks = options.cluster.tasks(options.job);
-  if (tasks.size() == 1 && options.task == 0) options.task = tasks.begin()->first;
-  return options;
 }
 
 std::shared_ptr<const Credentials> CredentialsOf(const ServerOptions& options) {
@@ -82,8 +76,8 @@ void CheckExposure(const std::string& host, const std::string& task, const Crede
   }
 }
 
-GrpcServerOptions RpcOptions(const ServerOptions& options,
-                             std::shared_ptr<const Credentials> credentials) {
+RpcServerOptions RpcOptions(const ServerOptions& options,
+                            std::shared_ptr<const Credentials> credentials) {
   std::string host = options.bind;
   int port = options.port;
   if (!options.cluster.empty()) {
@@ -95,13 +89,14 @@ GrpcServerOptions RpcOptions(const ServerOptions& options,
   }
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
   CheckExposure(host, TaskName(options), *credentials, options.insecure);
+  const int64_t limit = MemoryLimit(options);
   // Before a port, an address of IPv6 stands in brackets.
   const bool is_v6 = host.find(':') != std::string::npos;
   return {.bind = is_v6 ? StrCat("[", host, "]") : host,
           .port = port,
           .credentials = std::move(credentials),
           .plain_clients = options.allow_plain_clients,
-          .memory_limit_bytes = MemoryLimit(options)};
+          .message_memory_bytes = limit == 0 ? 0 : limit + kMessageRoom};
 }
 
 tensorflow::ConfigProto SessionConfig(const ServerOptions& options) {
@@ -212,6 +207,15 @@ class StatusReporter {
 
 }  // namespace
 
+ServerOptions WithOnlyTask(ServerOptions options) {
+  const std::vector<std::string> jobs = options.cluster.jobs();
+  if (jobs.size() != 1) return options;
+  if (options.job == ServerOptions().job) options.job = jobs.front();
+  const ClusterSpec::Tasks& tasks = options.cluster.tasks(options.job);
+  if (tasks.size() == 1 && options.task == 0) options.task = tasks.begin()->first;
+  return options;
+}
+
 // Destroyed from the last member to the first: nothing is called any more once the port is closed.
 struct Server::State {
   explicit State(const ServerOptions& options)
@@ -222,6 +226,7 @@ struct Server::State {
                    : std::make_unique<ClusterMember>(options, credentials, device, &resources)),
         master({.session_memory_bytes = options.session_memory_limit_bytes,
                 .session_nodes = options.session_node_limit,
+                .graph_memory_bytes = MemoryLimit(options) / 2,
                 .session_idle_limit = options.session_idle_limit,
                 .log_placement = options.log_device_placement,
                 .session_config = SessionConfig(options),
@@ -252,6 +257,7 @@ struct Server::State {
   const std::string target;
   const std::chrono::milliseconds grace;
   const int exceptions_before = std::uncaught_exceptions();
+  std::mutex stopping;  // held while it is being stopped
   std::mutex mutex;
   std::condition_variable stopped;
   bool is_stopped = false;
@@ -292,6 +298,7 @@ void Server::Finish() {
 }
 
 void Server::Stop() {
+  std::lock_guard stopping(state_->stopping);
   state_->master.Stop();
   if (state_->member != nullptr) {
     state_->member->network.Stop();

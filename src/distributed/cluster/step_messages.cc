@@ -19,8 +19,9 @@ void AddStatus(const Status& status, MessagePieces* pieces) {
 
 }  // namespace
 
-Status ReadStepRequest(CodedInput* in, AllocatorOfSession allocator_of, StepRequest* request) {
-  FieldReader reader(in);
+Status ReadStepRequest(CodedInput* in, std::span<const Tensor> contents,
+                       AllocatorOfSession allocator_of, StepRequest* request) {
+  FieldReader reader(in, contents);
   std::shared_ptr<Allocator> allocator;
   while (const int field = reader.Next()) {
     switch (field) {
@@ -79,9 +80,9 @@ Status ReadStepReply(CodedInput* in, StepReply* reply) {
   return reader.Finish();
 }
 
-Status ReadCallableRequest(CodedInput* in, AllocatorOfSession allocator_of,
-                           CallableRequest* request) {
-  FieldReader reader(in);
+Status ReadCallableRequest(CodedInput* in, std::span<const Tensor> contents,
+                           AllocatorOfSession allocator_of, CallableRequest* request) {
+  FieldReader reader(in, contents);
   std::shared_ptr<Allocator> allocator;
   while (const int field = reader.Next()) {
     switch (field) {
@@ -159,6 +160,19 @@ MessagePieces WriteCallableReply(const CallableReply& reply) {
     pieces.AddTensor(RunCallableResponse::kFetchFieldNumber, fetch);
   pieces.AddString(RunCallableResponse::kMetadataFieldNumber, reply.metadata);
   return pieces;
+}
+
+int64_t OwnBytes(const StepReply& reply) {
+  auto bytes = static_cast<int64_t>(reply.metadata.size() + reply.status.message().size());
+  for (const auto& [name, tensor] : reply.tensors)
+    bytes += static_cast<int64_t>(name.size()) + MessagePieces::OwnBytes(tensor);
+  return bytes;
+}
+
+int64_t OwnBytes(const CallableReply& reply) {
+  auto bytes = static_cast<int64_t>(reply.metadata.size());
+  for (const Tensor& fetch : reply.fetches) bytes += MessagePieces::OwnBytes(fetch);
+  return bytes;
 }
 
 }  // namespace carillon

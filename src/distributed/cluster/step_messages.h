@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,6 +32,7 @@ struct StepReply {
   Status status;                     // goes into the body when the client asked for that
   std::vector<NamedTensor> tensors;  // each under the name by which it was asked for
   std::string metadata;              // a serialized tensorflow.RunMetadata
+  std::shared_ptr<const void> metadata_charge = nullptr;  // for as long as it is kept
 };
 
 struct CallableRequest {
@@ -42,6 +44,7 @@ struct CallableRequest {
 struct CallableReply {
   std::vector<Tensor> fetches;
   std::string metadata;
+  std::shared_ptr<const void> metadata_charge = nullptr;
 };
 
 // Where the tensors of a session's requests go; asked when the first tensor comes.
@@ -49,16 +52,21 @@ using AllocatorOfSession =
     absl::FunctionRef<std::shared_ptr<Allocator>(const std::string& session_handle)>;
 using CodedInput = google::protobuf::io::CodedInputStream;
 
-// InvalidArgument when the bytes are no such message.
-Status ReadStepRequest(CodedInput* in, AllocatorOfSession allocator_of, StepRequest* request);
+// InvalidArgument when the bytes are no such message. `contents`: as of ReadTensor().
+Status ReadStepRequest(CodedInput* in, std::span<const Tensor> contents,
+                       AllocatorOfSession allocator_of, StepRequest* request);
 Status ReadStepReply(CodedInput* in, StepReply* reply);
-Status ReadCallableRequest(CodedInput* in, AllocatorOfSession allocator_of,
-                           CallableRequest* request);
+Status ReadCallableRequest(CodedInput* in, std::span<const Tensor> contents,
+                           AllocatorOfSession allocator_of, CallableRequest* request);
 Status ReadCallableReply(CodedInput* in, CallableReply* reply);
 
 MessagePieces WriteStepRequest(const StepRequest& request);
 MessagePieces WriteStepReply(const StepReply& reply);
 MessagePieces WriteCallableRequest(const CallableRequest& request);
 MessagePieces WriteCallableReply(const CallableReply& reply);
+
+// About what the message of a reply takes that is not the memory of the reply's tensors.
+int64_t OwnBytes(const StepReply& reply);
+int64_t OwnBytes(const CallableReply& reply);
 
 }  // namespace carillon

@@ -50,7 +50,7 @@ struct RegisterProgram {
   std::string session;         // its handle: unique in the cluster
   bool own_resources = false;  // the session shares no variables with others
   bool is_known = false;       // the task has had programs of this session
-  int64_t memory_bytes = 0;    // most that the session may take on a task; 0: no limit
+  int64_t memory_bytes = 0;    // that the session may take on a task, as MakeDeviceShare
   TaskProgram task_program;
 };
 struct StartStep {

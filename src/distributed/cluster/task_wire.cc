@@ -138,7 +138,7 @@ StatusOr<TaskMessage> MessageOf(wire::TaskHeader* header, std::vector<Tensor>* t
       RegisterProgram m{header->program(), std::move(*header->mutable_session())};
       m.own_resources = header->task_program().own_resources();
       m.is_known = header->task_program().is_known();
-      m.memory_bytes = std::max<int64_t>(0, header->task_program().memory_bytes());
+      m.memory_bytes = std::max<int64_t>(-1, header->task_program().memory_bytes());
       m.task_program = ProgramOf(header->mutable_task_program());
       return m;
     }
@@ -227,6 +227,7 @@ Status ReadTaskMessages(CodedInput* in, Allocator* allocator,
 Status ReadTaskMessages(std::string_view bytes, const Tensor& content, bool is_cut,
                         Allocator* allocator, absl::FunctionRef<void(TaskMessage)> handle) {
   const size_t content_bytes = content.has_value() ? content.num_bytes() : 0;
+  const std::span<const Tensor> contents(&content, content_bytes == 0 ? 0 : 1);
   if (bytes.size() + content_bytes > INT32_MAX)
     return InvalidArgument("messages of more than 2 GB came at once");
   google::protobuf::io::ArrayInputStream first(bytes.data(), static_cast<int>(bytes.size()));
@@ -236,8 +237,7 @@ Status ReadTaskMessages(std::string_view bytes, const Tensor& content, bool is_c
   google::protobuf::io::ConcatenatingInputStream both(parts, 2);
   CodedInput in(&both);
   in.SetTotalBytesLimit(INT32_MAX);
-  return ReadAll(FieldReader(&in, content_bytes == 0 ? nullptr : &content), is_cut, allocator,
-                 handle);
+  return ReadAll(FieldReader(&in, contents), is_cut, allocator, handle);
 }
 
 }  // namespace carillon

@@ -30,6 +30,12 @@ constexpr std::chrono::minutes kAwaitStart{5};
 constexpr size_t kBatchValues = 500;
 constexpr size_t kLargeBytes = 16 << 10;
 
+// Of the master's limit of a session and this task's: 0 limits nothing, -1 less than any other.
+int64_t LowerLimit(int64_t a, int64_t b) {
+  if (a > 0 && b > 0) return std::min(a, b);
+  return std::max(a, b) > 0 ? std::max(a, b) : std::min(a, b);
+}
+
 // A key may carry the iterations of loops: "edge 3;5;0".
 std::string_view EdgeOf(std::string_view key) { return key.substr(0, key.find(';')); }
 
@@ -192,7 +198,7 @@ void Worker::Adopt(const std::string& session, std::shared_ptr<Device> device,
                    ResourceStore* resources, ResourceStore* state) {
   auto adopted = std::make_shared<SessionState>();
   adopted->device = std::move(device);
-  adopted->is_limited = options_.session_memory_bytes > 0;
+  adopted->is_limited = options_.session_memory_bytes != 0;
   adopted->resources = resources;
   adopted->state = state;
   std::lock_guard lock(mutex_);
@@ -220,11 +226,10 @@ void Worker::Register(const std::string& master, RegisterProgram message) {
     if (known->resources == nullptr) {
       known->resources = message.own_resources ? &known->own_resources : options_.resources;
       known->state = &known->own_state;
-      // The master's limit, or this task's where that is lower.
-      const int64_t own = options_.session_memory_bytes, asked = message.memory_bytes;
-      const int64_t limit = own == 0 || asked == 0 ? std::max(own, asked) : std::min(own, asked);
-      known->is_limited = limit > 0;
-      known->device = known->is_limited ? ShareOfDevice(limit) : options_.device;
+      const int64_t limit = LowerLimit(options_.session_memory_bytes, message.memory_bytes);
+      known->is_limited = limit != 0;
+      known->device =
+          known->is_limited ? MakeDeviceShare(*options_.device, limit) : options_.device;
     }
     session = known;
   }
@@ -250,12 +255,6 @@ void Worker::Register(const std::string& master, RegisterProgram message) {
     --busy_;
     step_done_.notify_all();
   });
-}
-
-std::shared_ptr<Device> Worker::ShareOfDevice(int64_t limit_bytes) const {
-  auto share = std::make_shared<Device>(*options_.device);
-  share->allocator = MakeLimitedAllocator(options_.device->allocator, limit_bytes);
-  return share;
 }
 
 StatusOr<std::shared_ptr<Worker::Program>> Worker::Compile(RegisterProgram& message,

@@ -22,7 +22,7 @@ struct WorkerOptions {
   std::shared_ptr<Device> device;
   int threads = 1;                        // that a kernel may use
   MapResourceStore* resources = nullptr;  // shared by the sessions; outlives the worker
-  int64_t session_memory_bytes = 0;       // most that one session may take here; 0: no limit
+  int64_t session_memory_bytes = 0;       // that one session may take, as MakeDeviceShare
 };
 
 // Thread-safe; no call waits for a step. Results go out through the messenger: exactly one
@@ -69,8 +69,6 @@ class Worker {
   struct Program;
   struct Step;
 
-  // This task's device with the session's share of its memory.
-  std::shared_ptr<Device> ShareOfDevice(int64_t limit_bytes) const;
   StatusOr<std::shared_ptr<Program>> Compile(RegisterProgram& message,
                                              std::shared_ptr<SessionState> session);
   Status NoRoom(const char* what) const;

@@ -1,10 +1,8 @@
 #include "distributed/rpc/admission.h"
 
 #include <algorithm>
-#include <grpc/grpc_security_constants.h>
 
 #include "base/strings.h"
-#include "distributed/rpc/conversions.h"
 
 namespace carillon {
 namespace {
@@ -26,15 +24,6 @@ bool Contains(std::string_view text, std::string_view part) {
 }
 
 }  // namespace
-
-std::shared_ptr<grpc::ServerCredentials> ToServerCredentials(const Credentials& credentials) {
-  if (!credentials.has_tls()) return grpc::InsecureServerCredentials();
-  grpc::SslServerCredentialsOptions options(
-      GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
-  options.pem_root_certs = credentials.authority;
-  options.pem_key_cert_pairs = {{credentials.own.key, credentials.own.certificate}};
-  return grpc::SslServerCredentials(options);
-}
 
 std::shared_ptr<grpc::ChannelCredentials> ToChannelCredentials(const Credentials& credentials) {
   if (!credentials.has_tls()) return grpc::InsecureChannelCredentials();
@@ -74,57 +63,50 @@ Status WithAdvice(const Status& status) {
   return status;
 }
 
-Status Admission::CheckToken(const grpc::ServerContext& call) const {
+Status Admission::CheckToken(const CallInfo& call) const {
   if (!credentials_->has_token()) return absl::OkStatus();
-  const auto& metadata = call.client_metadata();
-  const auto found = metadata.find(kTokenKey);
-  if (found == metadata.end())
+  const std::string* found = call.Find(kTokenKey);
+  if (found == nullptr)
     return absl::UnauthenticatedError(StrCat("the call carries no token", kGiveToken));
-  std::string_view shown(found->second.data(), found->second.size());
+  std::string_view shown = *found;
   if (shown.starts_with(kScheme)) shown.remove_prefix(kScheme.size());
   if (TokensAreEqual(shown, credentials_->token)) return absl::OkStatus();
   return absl::UnauthenticatedError(StrCat("the call carries a wrong token", kGiveToken));
 }
 
-Status Admission::CheckTls(const grpc::ServerContext& call) const {
-  if (!credentials_->has_tls()) return absl::OkStatus();
-  const auto auth = call.auth_context();
-  if (auth != nullptr && auth->IsPeerAuthenticated()) return absl::OkStatus();
+Status Admission::CheckTls(const CallInfo& call) const {
+  if (!credentials_->has_tls() || call.caller->has_certificate) return absl::OkStatus();
   return absl::UnauthenticatedError("the caller has shown no certificate");
 }
 
-Status Admission::CheckIdentity(const grpc::ServerContext& call, const std::string& task) const {
+Status Admission::CheckIdentity(const CallInfo& call, const std::string& task) const {
   CARILLON_RETURN_IF_ERROR(CheckTls(call));
   if (!credentials_->has_tls()) return absl::OkStatus();
   const std::string identity = IdentityOfTask(task);
-  const auto names = call.auth_context()->FindPropertyValues(GRPC_X509_SAN_PROPERTY_NAME);
-  if (std::ranges::any_of(names, [&](grpc::string_ref name) {
-        return std::string_view(name.data(), name.size()) == identity;
-      }))
-    return absl::OkStatus();
+  const std::vector<std::string>& names = call.caller->names;
+  if (std::ranges::find(names, identity) != names.end()) return absl::OkStatus();
   return absl::PermissionDeniedError(
       StrCat("the caller says that it is ", task, ", and its certificate is of ",
-             names.empty() ? "nobody" : std::string(names[0].data(), names[0].size()), ", not of ",
-             identity));
+             names.empty() ? "nobody" : names.front(), ", not of ", identity));
 }
 
-grpc::Status Admission::Answer(const Status& status, const grpc::ServerContext& call) {
-  if (!status.ok()) log_.Warn("refused ", call.peer(), ": ", std::string(status.message()));
-  return ToGrpcStatus(status);
+Status Admission::Answer(const Status& status, const CallInfo& call) {
+  if (!status.ok())
+    log_.Warn("refused ", call.caller->address, ": ", std::string(status.message()));
+  return status;
 }
 
-grpc::Status Admission::AdmitTask(const grpc::ServerContext& call, const std::string& task) {
-  if (credentials_->empty()) return grpc::Status::OK;
+Status Admission::AdmitTask(const CallInfo& call, const std::string& task) {
+  if (credentials_->empty()) return absl::OkStatus();
   const Status token = CheckToken(call);
   return Answer(token.ok() ? CheckIdentity(call, task) : token, call);
 }
 
-grpc::Status Admission::AdmitClient(const grpc::ServerContext& call) {
-  if (credentials_->empty()) return grpc::Status::OK;
+Status Admission::AdmitClient(const CallInfo& call) {
+  if (credentials_->empty()) return absl::OkStatus();
   // Whoever shows credentials is held to them.
-  if (plain_clients_ && !call.client_metadata().contains(kTokenKey) &&
-      own_addresses_.Contains(call.peer()))
-    return grpc::Status::OK;
+  if (plain_clients_ && call.Find(kTokenKey) == nullptr && call.caller->is_on_this_machine)
+    return absl::OkStatus();
   const Status token = CheckToken(call);
   return Answer(token.ok() ? CheckTls(call) : token, call);
 }

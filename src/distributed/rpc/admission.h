@@ -8,11 +8,10 @@
 #include "base/log_throttle.h"
 #include "base/status.h"
 #include "distributed/cluster/credentials.h"
-#include "distributed/rpc/own_addresses.h"
+#include "distributed/serving/served_call.h"
 
 namespace carillon {
 
-std::shared_ptr<grpc::ServerCredentials> ToServerCredentials(const Credentials& credentials);
 std::shared_ptr<grpc::ChannelCredentials> ToChannelCredentials(const Credentials& credentials);
 
 // Adds the token, if there is one, to a call.
@@ -34,19 +33,18 @@ class Admission {
 
   // A call of `task`, if it is one: UNAUTHENTICATED without the token, PERMISSION_DENIED with the
   // certificate of somebody else.
-  grpc::Status AdmitTask(const grpc::ServerContext& call, const std::string& task);
+  Status AdmitTask(const CallInfo& call, const std::string& task);
   // A call to the master.
-  grpc::Status AdmitClient(const grpc::ServerContext& call);
+  Status AdmitClient(const CallInfo& call);
 
  private:
-  Status CheckToken(const grpc::ServerContext& call) const;
-  Status CheckTls(const grpc::ServerContext& call) const;
-  Status CheckIdentity(const grpc::ServerContext& call, const std::string& task) const;
-  grpc::Status Answer(const Status& status, const grpc::ServerContext& call);
+  Status CheckToken(const CallInfo& call) const;
+  Status CheckTls(const CallInfo& call) const;
+  Status CheckIdentity(const CallInfo& call, const std::string& task) const;
+  Status Answer(const Status& status, const CallInfo& call);
 
   const std::shared_ptr<const Credentials> credentials_;
   const bool plain_clients_;
-  const OwnAddresses own_addresses_;
   LogThrottle log_;
 };
 

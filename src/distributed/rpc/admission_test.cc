@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "base/env.h"
+#include "captured_log.h"
 #include "distributed/cluster/certificate_folder.h"
 #include "distributed/cluster/master.h"
 #include "distributed/rpc/grpc_server.h"
@@ -93,9 +94,9 @@ class AdmissionTest : public testing::Test {
   // The same; with what was logged meanwhile.
   void ExpectRefused(const Credentials& caller, const Credentials& ps, absl::StatusCode code,
                      const std::string& reason, const std::string& logged) {
-    testing::internal::CaptureStderr();
+    CapturedLog captured;
     const Status answer = CallAs(caller, ps);
-    const std::string log = testing::internal::GetCapturedStderr();
+    const std::string log = captured.End();
     EXPECT_EQ(answer.code(), code) << answer;
     EXPECT_NE(std::string(answer.message()).find(reason), std::string::npos) << answer;
     EXPECT_NE(log.find(logged), std::string::npos) << log;
@@ -135,11 +136,11 @@ TEST_F(AdmissionTest, ACallerOfAnotherAuthorityIsRefusedByTheServer) {
 TEST_F(AdmissionTest, TokensAreCheckedAndNeverLogged) {
   const Credentials ps{.token = "the token of the job"};
   constexpr auto kCode = absl::StatusCode::kUnauthenticated;
-  ExpectRefused({}, ps, kCode, "carries no token", "refused ipv4:127.0.0.1");
-  ExpectRefused({.token = "a guess"}, ps, kCode, "carries a wrong token", "refused ipv4:127.0.0.1");
-  testing::internal::CaptureStderr();
+  ExpectRefused({}, ps, kCode, "carries no token", "refused 127.0.0.1");
+  ExpectRefused({.token = "a guess"}, ps, kCode, "carries a wrong token", "refused 127.0.0.1");
+  CapturedLog captured;
   CallAs({.token = "a guess"}, ps).IgnoreError();
-  const std::string log = testing::internal::GetCapturedStderr();
+  const std::string log = captured.End();
   EXPECT_EQ(log.find("a guess"), std::string::npos);
   EXPECT_EQ(log.find(ps.token), std::string::npos);
 }

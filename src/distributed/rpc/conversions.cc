@@ -5,12 +5,9 @@
 #include <string>
 #include <vector>
 
-namespace carillon {
+#include "absl/base/dynamic_annotations.h"
 
-grpc::Status ToGrpcStatus(const Status& status) {
-  if (status.ok()) return grpc::Status::OK;
-  return {static_cast<grpc::StatusCode>(status.code()), std::string(status.message())};
-}
+namespace carillon {
 
 Status FromGrpcStatus(const grpc::Status& status) {
   return Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
@@ -31,6 +28,19 @@ grpc::ByteBuffer ToByteBuffer(const MessagePieces& pieces) {
     }
   }
   return grpc::ByteBuffer(slices.data(), slices.size());
+}
+
+std::string ToString(const grpc::ByteBuffer& bytes) {
+  std::vector<grpc::Slice> slices;
+  std::string text;
+  if (!bytes.Dump(&slices).ok()) return text;
+  text.reserve(bytes.Length());
+  // Threads of gRPC have filled it, and its locks are none that ThreadSanitizer sees.
+  ABSL_ANNOTATE_IGNORE_READS_BEGIN();
+  for (const grpc::Slice& slice : slices)
+    text.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
+  ABSL_ANNOTATE_IGNORE_READS_END();
+  return text;
 }
 
 }  // namespace carillon

@@ -2,37 +2,28 @@
 
 #include <condition_variable>
 #include <google/protobuf/io/coded_stream.h>
-#include <grpcpp/grpcpp.h>
-#include <grpcpp/support/proto_buffer_reader.h>
 #include <mutex>
-#include <thread>
+#include <optional>
 
 #include "base/strings.h"
 #include "base/throw.h"
-#include "distributed/rpc/conversions.h"
-#include "proto/master.grpc.pb.h"
+#include "base/work_scope.h"
+#include "distributed/rpc/feed_placer.h"
+#include "distributed/serving/unary_handler.h"
+#include "proto/master.pb.h"
+#include "tensor/memory_charge.h"
+#include "tensor/parsed_bytes.h"
 
 namespace carillon {
 namespace {
 
-using grpc::ByteBuffer;
-using tensorflow::MasterService;
-
-// All requests come as bytes: what is no such message is InvalidArgument (gRPC itself would say
-// Internal).
-using RawService = MasterService::WithRawMethod_CreateSession<
-    MasterService::WithRawMethod_ExtendSession<MasterService::WithRawMethod_PartialRunSetup<
-        MasterService::WithRawMethod_RunStep<MasterService::WithRawMethod_CloseSession<
-            MasterService::WithRawMethod_ListDevices<MasterService::WithRawMethod_Reset<
-                MasterService::WithRawMethod_MakeCallable<MasterService::WithRawMethod_RunCallable<
-                    MasterService::WithRawMethod_ReleaseCallable<MasterService::Service>>>>>>>>>>;
-using RequestMethod = void (RawService::*)(grpc::ServerContext*, ByteBuffer*,
-                                           grpc::ServerAsyncResponseWriter<ByteBuffer>*,
-                                           grpc::CompletionQueue*, grpc::ServerCompletionQueue*,
-                                           void*);
-
+// Up to here a request is read without counting what that takes, a megabyte or so.
+constexpr size_t kUncountedRequest = 4 << 10;
 // Larger requests are read on another thread.
 constexpr size_t kSmallRequest = 64 << 10;
+
+// Answers that take more memory of their own are counted.
+constexpr int64_t kSmallAnswer = 64 << 10;
 
 constexpr std::chrono::seconds kDeadlineSlack{1};
 
@@ -48,12 +39,18 @@ Status Guard(Body&& body) {
   return thrown.ok() ? status : thrown;
 }
 
-Status Parse(ByteBuffer bytes, google::protobuf::Message* message) {
-  grpc::ProtoBufferReader stream(&bytes);
-  if (stream.status().ok() && message->ParseFromZeroCopyStream(&stream)) return absl::OkStatus();
+Status Parse(const ReceivedMessage& bytes, google::protobuf::Message* message) {
+  ReceivedMessage::Stream stream(bytes);
+  if (message->ParseFromZeroCopyStream(&stream)) return absl::OkStatus();
   return InvalidArgument("the bytes are no ", message->GetTypeName(),
                          ": they are cut off or malformed, nested too deeply, or a name in them "
                          "is not UTF-8");
+}
+
+MessagePieces Serialize(const google::protobuf::Message& message) {
+  MessagePieces pieces;
+  pieces.AddFields(message.SerializeAsString());
+  return pieces;
 }
 
 // How many calls are under way.
@@ -82,215 +79,230 @@ struct Context {
   Master* master;
   Admission* admission;
   BackgroundThreads* threads;
-  RawService service;
-  std::unique_ptr<grpc::ServerCompletionQueue> queue;
   CallCount calls;
 };
 
-// One call, from the moment that the server is ready to take it. gRPC reports three events, on the
-// thread that takes calls: that it arrived; that its answer was sent; that it is over, or broken
-// off before that. With the last two it is deleted. The answer may be given by any thread.
-class Call {
+// One call. It is held by the server while that lasts, and by whoever is about to answer it.
+class MasterCall : public UnaryHandler, public std::enable_shared_from_this<MasterCall> {
  public:
-  Call(Context* context, RequestMethod method) : context_(*context), method_(method) {}
-  virtual ~Call() = default;
-
-  struct Event {
-    Call* call;
-    void (Call::*handle)(bool ok);
-  };
-
-  // Waits for a call of the method.
-  void Await() {
-    grpc_.AsyncNotifyWhenDone(&over_);
-    (context_.service.*method_)(&grpc_, &request_, &writer_, context_.queue.get(),
-                                context_.queue.get(), &arrived_);
+  MasterCall(Context* context, std::shared_ptr<ServedCall> call)
+      : UnaryHandler(std::move(call)), context_(*context) {
+    context_.calls.Begin();
+  }
+  ~MasterCall() override {
+    if (client_is_gone_ && !session_.empty()) {
+      context_.threads->Start(
+          [master = context_.master, session = session_] { master->Abandon(session); });
+    }
+    context_.calls.End();
   }
 
  protected:
-  // Answers, here if that is quick.
-  virtual void Serve() = 0;
-  virtual void Cancel(const Status&) {}
-  virtual std::string session() const { return ""; }  // once it is answered
-  virtual std::unique_ptr<Call> Another() const = 0;
-
-  void Answer(const Status& status) {
-    std::lock_guard lock(answering_);
-    if (status.ok()) return writer_.Finish(response_, grpc::Status::OK, &sent_);
-    writer_.FinishWithError(ToGrpcStatus(status), &sent_);
+  // Before a `Request` is read: counts what it will take, and what is made of its names, until the
+  // call has ended.
+  template <typename Request>
+  Status Count(const ReceivedMessage& bytes) {
+    if (bytes.size() <= kUncountedRequest) return absl::OkStatus();
+    ReceivedMessage::Stream stream(bytes);
+    google::protobuf::io::CodedInputStream in(&stream);
+    in.PushLimit(static_cast<int>(bytes.size()));
+    const size_t most = MostParsedBytes(&in, *Request::descriptor());
+    memory_.emplace(context_.master->AllocatorOf(/*session_handle=*/"").get());
+    return memory_->Add(static_cast<int64_t>(2 * (most - std::min(most, bytes.size()))));
   }
-  void Answer(const MessagePieces& pieces) {
-    response_ = ToByteBuffer(pieces);
-    Answer(absl::OkStatus());
+
+  void OnBrokenOff(By by) override {
+    // A client whose deadline has passed goes on; one that broke off before is gone. At the client
+    // it may pass a little earlier than here.
+    client_is_gone_ =
+        by == By::kClient && call_->info().deadline > CallInfo::Clock::now() + kDeadlineSlack;
   }
 
   Context& context_;
-  const RequestMethod method_;
-  ByteBuffer request_, response_;
+  std::string session_;  // which ends with the client, if that goes during the call
 
  private:
-  void Arrived(bool ok) {
-    if (!ok) {  // the server stops: nobody called
-      delete this;
-      return;
-    }
-    context_.calls.Begin();
-    if (const grpc::Status refused = context_.admission->AdmitClient(grpc_); refused.ok()) {
-      Serve();
-    } else {
-      Answer(FromGrpcStatus(refused));
-    }
-    // Not before, since it takes a while and the client waits. This is still here, as its next
-    // event comes to this thread.
-    Another().release()->Await();
-  }
-  void Sent(bool) { OneEventLess(); }
-  void Over(bool) {
-    if (grpc_.IsCancelled()) {
-      Cancel(CancelledByClient());
-      // A client whose deadline has passed goes on; one whose call broke off before is gone. At the
-      // client it may pass a little earlier than here.
-      client_is_gone_ = grpc_.deadline() > std::chrono::system_clock::now() + kDeadlineSlack;
-    }
-    OneEventLess();
-  }
-  void OneEventLess() {
-    if (--events_ > 0) return;
-    { std::lock_guard wait_for_answer(answering_); }
-    if (client_is_gone_ && !session().empty()) {
-      context_.threads->Start(
-          [master = context_.master, handle = session()] { master->Abandon(handle); });
-    }
-    CallCount& calls = context_.calls;
-    delete this;
-    calls.End();
-  }
-
-  grpc::ServerContext grpc_;
-  grpc::ServerAsyncResponseWriter<ByteBuffer> writer_{&grpc_};
-  std::mutex answering_;  // held while gRPC takes the answer, so that the call outlives that
-  Event arrived_{this, &Call::Arrived}, sent_{this, &Call::Sent}, over_{this, &Call::Over};
-  int events_ = 2;  // still to come once it arrived
-  bool client_is_gone_ = false;
+  std::optional<MemoryCharge> memory_;
+  std::atomic<bool> client_is_gone_{false};
 };
 
 // A call that is answered on a background thread.
 template <typename Request, typename Response, typename Method>
-class PlainCall final : public Call {
+class PlainCall final : public MasterCall {
  public:
-  PlainCall(Context* context, RequestMethod method, Method answer)
-      : Call(context, method), answer_(answer) {}
+  PlainCall(Context* context, std::shared_ptr<ServedCall> call, Method answer)
+      : MasterCall(context, std::move(call)), answer_(answer) {}
 
  private:
-  void Serve() override {
-    context_.threads->Start([this] {
-      Answer(Guard([&]() -> Status {
+  void OnRequest(ReceivedMessage message) override {
+    auto bytes = std::make_shared<ReceivedMessage>(std::move(message));
+    context_.threads->Start([self = shared_from_this(), this, bytes] {
+      Response response;
+      const Status status = Guard([&]() -> Status {
         Request request;
-        Response response;
-        CARILLON_RETURN_IF_ERROR(Parse(request_, &request));
-        CARILLON_RETURN_IF_ERROR(answer_(*context_.master, request, &response));
-        bool own_buffer = false;
-        return FromGrpcStatus(
-            grpc::SerializationTraits<Response>::Serialize(response, &response_, &own_buffer));
-      }));
+        CARILLON_RETURN_IF_ERROR(bytes->Unpack());
+        CARILLON_RETURN_IF_ERROR(this->template Count<Request>(*bytes));
+        CARILLON_RETURN_IF_ERROR(Parse(*bytes, &request));
+        return answer_(*context_.master, request, &response);
+      });
+      if (!status.ok()) return call_->Finish(status);
+      if constexpr (std::is_same_v<Response, tensorflow::CreateSessionResponse>)
+        session_ = response.session_handle();
+      call_->Answer(Serialize(response));
     });
-  }
-  std::unique_ptr<Call> Another() const override {
-    return std::make_unique<PlainCall>(&context_, method_, answer_);
   }
 
   const Method answer_;
 };
 
-// A RunStep or RunCallable. `Step` is held by the call and by the step, which may be the last to
-// go.
-template <typename Step>
-class AnyStepCall : public Call {
+// A RunStep or RunCallable. The step holds the call once it runs, not the other way round.
+template <typename Step, typename Request, FeedPlacer::Kind kind>
+class AnyStepCall : public MasterCall {
  public:
-  using Call::Call;
-
- private:
-  // `unless_quick`: as of Master::RunStep.
-  virtual void Run(BackgroundThreads* unless_quick) = 0;
-
-  void Serve() override {
-    if (request_.Length() <= kSmallRequest) return Run(context_.threads);
-    context_.threads->Start([this] { Run(nullptr); });
+  using MasterCall::MasterCall;
+  ~AnyStepCall() override {
+    // The request may not have become whole.
+    if (session_.empty()) session_ = feeds_.session_handle();
   }
-  void Cancel(const Status& status) override { step_->Cancel(status); }
-  std::string session() const override { return step_->request.session_handle; }
 
  protected:
-  // Reads the request with `read`, from memory that gRPC gives back right away.
+  virtual void Run(ReceivedMessage request, std::shared_ptr<Step> step) = 0;
+
   template <typename Read>
-  Status ParseStep(Read read) {
-    ByteBuffer bytes;
-    bytes.Swap(&request_);
-    grpc::ProtoBufferReader stream(&bytes);
+  Status ParseStep(ReceivedMessage bytes, Read read, Step* step) {
+    CARILLON_RETURN_IF_ERROR(bytes.Unpack());
+    CARILLON_RETURN_IF_ERROR(this->template Count<Request>(bytes));
+    ReceivedMessage::Stream stream(bytes);
     google::protobuf::io::CodedInputStream in(&stream);
-    in.PushLimit(static_cast<int>(bytes.Length()));
-    CARILLON_RETURN_IF_ERROR(FromGrpcStatus(stream.status()));
-    return Guard([&] {
-      return read(
-          &in, [this](const std::string& handle) { return context_.master->AllocatorOf(handle); },
-          &step_->request);
+    in.PushLimit(static_cast<int>(bytes.size()));
+    const std::vector<Tensor> contents = bytes.contents();
+    const Status status =
+        Guard([&] { return read(&in, contents, AllocatorOfSessions(), &step->request); });
+    session_ = step->request.session_handle;
+    return status;
+  }
+
+  // Sends the answer, which counts for the session until it is on its way. An error, with nothing
+  // sent, when there is no room for it: nobody is there to catch what is thrown where a step ends.
+  template <typename Reply>
+  Status TryAnswer(const Reply& reply, MessagePieces (*write)(const Reply&)) {
+    return Guard([&]() -> Status {
+      const WorkPause pause;  // of a kernel that this may be called from
+      std::shared_ptr<MemoryCharge> charge;
+      if (const int64_t bytes = OwnBytes(reply); bytes > kSmallAnswer) {
+        charge = std::make_shared<MemoryCharge>(context_.master->AllocatorOf(session_).get());
+        CARILLON_RETURN_IF_ERROR(charge->Add(bytes));
+      }
+      MessagePieces answer = write(reply);
+      answer.KeepWithIt(std::move(charge));
+      call_->Answer(std::move(answer));
+      return absl::OkStatus();
     });
   }
 
-  const std::shared_ptr<Step> step_ = std::make_shared<Step>();
+ private:
+  auto AllocatorOfSessions() const {
+    return [master = context_.master](const std::string& handle) {
+      return master->AllocatorOf(handle);
+    };
+  }
+  void OnPart(ReceivedMessage* part) override { feeds_.Place(part, AllocatorOfSessions()); }
+  void OnRequest(ReceivedMessage request) override {
+    // A packed one may become a thousand times as large.
+    if (request.size() <= kSmallRequest && !request.is_packed())
+      return Run(std::move(request), std::move(step_));
+    auto bytes = std::make_shared<ReceivedMessage>(std::move(request));
+    // That thread is for reading: the step may wait, and does so on its session's share of them.
+    context_.threads->Start(
+        [self = shared_from_this(), this, bytes] { Run(std::move(*bytes), std::move(step_)); });
+  }
+  void OnBrokenOff(By by) override {
+    MasterCall::OnBrokenOff(by);
+    if (const std::shared_ptr<Step> step = running_.lock()) step->Cancel(CancelledByClient());
+  }
+
+  FeedPlacer feeds_{kind};
+  std::shared_ptr<Step> step_ = std::make_shared<Step>();  // until it runs
+  const std::weak_ptr<Step> running_ = step_;
 };
 
-class RunStepCall final : public AnyStepCall<StepCall> {
+class RunStepCall final
+    : public AnyStepCall<StepCall, tensorflow::RunStepRequest, FeedPlacer::Kind::kStep> {
  public:
-  explicit RunStepCall(Context* context) : AnyStepCall(context, &RawService::RequestRunStep) {}
+  using AnyStepCall::AnyStepCall;
 
  private:
-  void Run(BackgroundThreads* unless_quick) override {
-    step_->done = [this](StepReply reply) {
-      if (!reply.status.ok() && !step_->request.store_errors_in_response_body)
-        return Answer(reply.status);
-      Answer(WriteStepReply(reply));
+  void Run(ReceivedMessage request, std::shared_ptr<StepCall> step) override {
+    step->done = [self = shared_from_this(), this, read = &step->request](StepReply reply) {
+      Status status = reply.status;
+      if (status.ok()) status = TryAnswer(reply, WriteStepReply);
+      if (status.ok()) return;
+      if (!read->store_errors_in_response_body) return call_->Finish(status);
+      call_->Answer(WriteStepReply({.status = std::move(status)}));
     };
-    const std::shared_ptr<StepCall> step = step_;  // the call may go with its answer
-    if (Status status = ParseStep(ReadStepRequest); !status.ok())
+    if (Status status = ParseStep(std::move(request), ReadStepRequest, step.get()); !status.ok())
       return step->done({.status = std::move(status)});
-    context_.master->RunStep(step, unless_quick);
-  }
-  std::unique_ptr<Call> Another() const override {
-    return std::make_unique<RunStepCall>(&context_);
+    context_.master->RunStep(std::move(step), context_.threads);
   }
 };
 
-class RunCallableCall final : public AnyStepCall<CallableCall> {
+class RunCallableCall final : public AnyStepCall<CallableCall, tensorflow::RunCallableRequest,
+                                                 FeedPlacer::Kind::kCallable> {
  public:
-  explicit RunCallableCall(Context* context)
-      : AnyStepCall(context, &RawService::RequestRunCallable) {}
+  using AnyStepCall::AnyStepCall;
 
  private:
-  void Run(BackgroundThreads* unless_quick) override {
-    step_->done = [this](Status status, CallableReply reply) {
-      if (!status.ok()) return Answer(status);
-      Answer(WriteCallableReply(reply));
+  void Run(ReceivedMessage request, std::shared_ptr<CallableCall> step) override {
+    step->done = [self = shared_from_this(), this](Status status, CallableReply reply) {
+      if (status.ok()) status = TryAnswer(reply, WriteCallableReply);
+      if (!status.ok()) call_->Finish(status);
     };
-    const std::shared_ptr<CallableCall> step = step_;  // the call may go with its answer
-    if (Status status = ParseStep(ReadCallableRequest); !status.ok())
+    if (Status status = ParseStep(std::move(request), ReadCallableRequest, step.get());
+        !status.ok())
       return step->done(std::move(status), {});
-    context_.master->RunCallable(step, unless_quick);
-  }
-  std::unique_ptr<Call> Another() const override {
-    return std::make_unique<RunCallableCall>(&context_);
+    context_.master->RunCallable(std::move(step), context_.threads);
   }
 };
 
-template <typename Request, typename Response, typename Method>
-void TakePlainCalls(Context* context, RequestMethod method, Method answer) {
-  (new PlainCall<Request, Response, Method>(context, method, answer))->Await();
+}  // namespace
+
+struct MasterService::State {
+  // Adds a method whose calls `make` makes a handler of.
+  template <typename Make>
+  void Add(RpcServer* server, const char* method, Make make) {
+    server->AddMethod(
+        StrCat("/tensorflow.MasterService/", method),
+        [this, make](std::shared_ptr<ServedCall> call) -> std::shared_ptr<CallHandler> {
+          const Status status = context.admission->AdmitClient(call->info());
+          if (status.ok()) return make(&context, std::move(call));
+          call->Finish(status);
+          return nullptr;
+        });
+  }
+  template <typename Request, typename Response, typename Method>
+  void AddPlain(RpcServer* server, const char* method, Method answer) {
+    Add(server, method, [answer](Context* context, std::shared_ptr<ServedCall> call) {
+      return std::make_shared<PlainCall<Request, Response, Method>>(context, std::move(call),
+                                                                    answer);
+    });
+  }
+
+  Context context;
+};
+
+MasterService::MasterService(Master* master, Admission* admission, BackgroundThreads* threads)
+    : state_(std::make_unique<State>()) {
+  state_->context.master = master;
+  state_->context.admission = admission;
+  state_->context.threads = threads;
 }
 
-void TakeCalls(Context* context) {
+MasterService::~MasterService() { WaitForCalls(); }
+
+void MasterService::AddTo(RpcServer* server) {
 #define CARILLON_MASTER_CALL(name, ...)                                                           \
-  TakePlainCalls<tensorflow::name##Request, tensorflow::name##Response>(                          \
-      context, &RawService::Request##name,                                                        \
+  state_->AddPlain<tensorflow::name##Request, tensorflow::name##Response>(                        \
+      server, #name,                                                                              \
       []([[maybe_unused]] Master& master, const auto& request, [[maybe_unused]] auto* response) { \
         return master.name(__VA_ARGS__);                                                          \
       })
@@ -303,48 +315,14 @@ void TakeCalls(Context* context) {
   CARILLON_MASTER_CALL(CloseSession, request);
   CARILLON_MASTER_CALL(Reset, request);
 #undef CARILLON_MASTER_CALL
-  (new RunStepCall(context))->Await();
-  (new RunCallableCall(context))->Await();
-}
-
-}  // namespace
-
-struct MasterServer::State {
-  Context context;
-  std::thread thread;
-};
-
-MasterServer::MasterServer(Master* master, Admission* admission, BackgroundThreads* threads)
-    : state_(std::make_unique<State>()) {
-  state_->context.master = master;
-  state_->context.admission = admission;
-  state_->context.threads = threads;
-}
-
-MasterServer::~MasterServer() { Stop(); }
-
-void MasterServer::AddTo(grpc::ServerBuilder* builder) {
-  state_->context.queue = builder->AddCompletionQueue();
-  builder->RegisterService(&state_->context.service);
-}
-
-void MasterServer::Start() {
-  TakeCalls(&state_->context);
-  state_->thread = std::thread([this] {
-    void* tag = nullptr;
-    bool ok = false;
-    while (state_->context.queue->Next(&tag, &ok)) {
-      const Call::Event& event = *static_cast<Call::Event*>(tag);
-      (event.call->*event.handle)(ok);
-    }
+  state_->Add(server, "RunStep", [](Context* context, std::shared_ptr<ServedCall> call) {
+    return std::make_shared<RunStepCall>(context, std::move(call));
+  });
+  state_->Add(server, "RunCallable", [](Context* context, std::shared_ptr<ServedCall> call) {
+    return std::make_shared<RunCallableCall>(context, std::move(call));
   });
 }
 
-void MasterServer::Stop() {
-  if (!state_->thread.joinable()) return;
-  state_->context.calls.WaitForNone();
-  state_->context.queue->Shutdown();
-  state_->thread.join();
-}
+void MasterService::WaitForCalls() { state_->context.calls.WaitForNone(); }
 
 }  // namespace carillon

@@ -76,9 +76,19 @@ void Watchdog::Stop() {
 }
 
 void Watchdog::Loop() {
+  using Clock = TaskCall::Clock;
   std::unique_lock lock(mutex_);
-  while (!changed_.wait_for(lock, silence_ / 8, [&] { return stopping_; })) {
-    for (TaskCall* call : watched_) call->CheckFor(silence_);
+  for (Clock::time_point last = Clock::now();;) {
+    if (changed_.wait_for(lock, silence_ / 8, [&] { return stopping_; })) return;
+    const bool stood_still = Clock::now() - last > silence_ / 2;
+    last = Clock::now();
+    for (TaskCall* call : watched_) {
+      if (stood_still) {
+        call->Heard();
+      } else {
+        call->CheckFor(silence_);
+      }
+    }
   }
 }
 

@@ -15,11 +15,11 @@
 
 #include "base/status.h"
 #include "distributed/cluster/credentials.h"
+#include "distributed/serving/served_call.h"
 
 namespace carillon {
 
 using ClientStream = grpc::ClientReaderWriter<grpc::ByteBuffer, grpc::ByteBuffer>;
-using ServerStream = grpc::ServerReaderWriter<grpc::ByteBuffer, grpc::ByteBuffer>;
 
 // The methods of the service that every task has.
 inline constexpr const char* kMessagesMethod = "/carillon.Tasks/Messages";
@@ -79,12 +79,14 @@ struct OutgoingCall final : TaskCall {
 };
 
 struct IncomingCall final : TaskCall {
-  explicit IncomingCall(grpc::ServerContext* call) : context(call) {}
-  void Cancel() override { context->TryCancel(); }
-  grpc::ServerContext* const context;
+  explicit IncomingCall(std::shared_ptr<ServedCall> call) : call(std::move(call)) {}
+  void Cancel() override { call->BreakOff(absl::CancelledError("the task has ended the call")); }
+  const std::shared_ptr<ServedCall> call;
 };
 
-// Cancels calls in which nothing was heard for too long. Thread-safe.
+// Cancels calls in which nothing was heard for too long. Begins anew after a time in which this
+// process stood still itself (it was stopped, or its machine): what came meanwhile has not been
+// read, and where all tasks stood still, all go on. Thread-safe.
 class Watchdog {
  public:
   explicit Watchdog(std::chrono::milliseconds silence);

@@ -4,20 +4,20 @@
 #include <cstring>
 #include <google/protobuf/io/coded_stream.h>
 #include <grpcpp/generic/generic_stub.h>
-#include <grpcpp/impl/service_type.h>
-#include <grpcpp/support/method_handler.h>
-#include <grpcpp/support/proto_buffer_reader.h>
 #include <utility>
 #include <vector>
 
+#include "base/background.h"
 #include "base/logging.h"
 #include "base/random_id.h"
 #include "base/strings.h"
 #include "distributed/cluster/task_wire.h"
 #include "distributed/rpc/admission.h"
 #include "distributed/rpc/conversions.h"
+#include "distributed/rpc/grpc_setup.h"
 #include "distributed/rpc/task_calls.h"
 #include "distributed/rpc/task_link.h"
+#include "distributed/serving/unary_handler.h"
 
 namespace carillon {
 namespace {
@@ -29,20 +29,6 @@ constexpr std::chrono::seconds kSayDone{2};
 
 constexpr std::pair<TaskQuestion, const char*> kQuestions[] = {
     {TaskQuestion::kDevices, kDevicesMethod}, {TaskQuestion::kReset, kResetMethod}};
-
-ByteBuffer ToByteBuffer(const std::string& text) {
-  const grpc::Slice slice(text);
-  return {&slice, 1};
-}
-
-std::string ToString(const ByteBuffer& bytes) {
-  std::vector<grpc::Slice> slices;
-  std::string text;
-  if (!bytes.Dump(&slices).ok()) return text;
-  for (const grpc::Slice& slice : slices)
-    text.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
-  return text;
-}
 
 // All tensors of a message travel in one of gRPC's.
 Status CheckSize(const TaskMessage& message) {
@@ -65,12 +51,13 @@ Status CheckSize(const TaskMessage& message) {
 struct TaskNetwork::State {
   State(TaskNetworkOptions given, TaskListener* listener);
 
-  grpc::Status TakeMessages(grpc::ServerContext* context, ServerStream* stream);
-  grpc::Status AnswerHeartbeats(grpc::ServerContext* context, ServerStream* stream);
-  // A call that is one request and one answer.
-  using Unary = std::function<StatusOr<std::string>(const std::string& from, std::string request)>;
-  grpc::Status Answer(const Unary& method, grpc::ServerContext* context, const ByteBuffer& request,
-                      ByteBuffer* answer);
+  // What other tasks call.
+  class Messages;
+  class Heartbeats;
+  class Question;
+  template <typename Handler, typename... Args>
+  MakeHandler HandlerOf(Args... args);
+
   // Makes such calls to several tasks at once and waits for their ends.
   struct CallOptions {
     std::chrono::milliseconds patience;
@@ -79,12 +66,20 @@ struct TaskNetwork::State {
   std::map<std::string, StatusOr<std::string>> Call(const std::vector<std::string>& tasks,
                                                     const char* method, const std::string& request,
                                                     const CallOptions& call_options) const;
-  // Who calls; refuses callers that are no tasks of the cluster, or cannot show it.
-  grpc::Status Identify(grpc::ServerContext* context, std::string* from);
+  // Refuses callers that are no tasks of the cluster, or cannot show it.
+  Status Admit(const CallInfo& call);
   // Answers a caller's hello; with a ticket that it may send by UCX with, if it wants one.
-  grpc::Status Welcome(IncomingCall* call, ServerStream* stream, uint64_t ticket,
-                       std::string* from);
+  Status Welcome(IncomingCall* call, const std::string& from, uint64_t ticket);
   void Leave(IncomingCall* call);
+  // Ends the calls of a task, so that it sees that nothing it has sent is going to be answered.
+  void Drop(const std::string& task);
+  // Likewise, those that came by one connection: the end of an old one may be seen when there is a
+  // new one.
+  void DropConnection(const Caller& caller);
+  void DropForNonsense(const std::string& task, const Status& status) {
+    LogWarning("closed the connection of ", task, ": ", status.message());
+    Drop(task);
+  }
 
   void TakeFrame(uint64_t ticket, StatusOr<Frame> frame);
 
@@ -93,67 +88,151 @@ struct TaskNetwork::State {
   Admission admission;
   LogThrottle strangers;
   std::atomic<int64_t> bytes_sent{0}, bytes_received{0};
-  class Service;
-  std::unique_ptr<Service> service;
   std::unique_ptr<UcxTransport> ucx;  // null: not used
   Watchdog watchdog;
   std::map<std::string, std::unique_ptr<TaskLink>> links;  // never changes
 
   std::mutex mutex;
-  std::set<IncomingCall*> incoming;       // under mutex
-  std::map<std::string, int> heartbeats;  // incoming streams of a task, under mutex
-  // Who sends by UCX: the task, and the call by which it got its ticket. Under mutex.
-  std::map<uint64_t, std::pair<std::string, IncomingCall*>> tickets;
-  bool stopping = false;  // under mutex
+  std::map<IncomingCall*, std::string> incoming;  // and their tasks, under mutex
+  std::map<std::string, int> heartbeats;          // incoming streams of a task, under mutex
+  std::map<uint64_t, std::string> tickets;        // the tasks that send by UCX, under mutex
+  bool stopping = false;                          // under mutex
+
+  BackgroundPool threads;  // the last to be made: their work uses all of the above
 };
 
-class TaskNetwork::State::Service final : public grpc::Service {
+// Messages come one after the other; each is read, and told, on a thread of the background.
+class TaskNetwork::State::Messages final : public CallHandler,
+                                           public std::enable_shared_from_this<Messages> {
  public:
-  explicit Service(State* network) {
-    AddStream(kMessagesMethod,
-              [network](Service*, grpc::ServerContext* context, ServerStream* stream) {
-                return network->TakeMessages(context, stream);
-              });
-    AddStream(kHeartbeatsMethod,
-              [network](Service*, grpc::ServerContext* context, ServerStream* stream) {
-                return network->AnswerHeartbeats(context, stream);
-              });
-    AddUnary(network, kDoneMethod, [network](const std::string& from, std::string) {
-      network->listener->OnDone(from);
-      return std::string();
-    });
-    for (const auto& [question, method] : kQuestions) {
-      AddUnary(network, method, [network, question](const std::string& from, std::string request) {
-        return network->listener->OnQuestion(from, question, request);
+  Messages(State* network, std::string from, std::shared_ptr<ServedCall> call)
+      : network_(*network), from_(std::move(from)), call_(std::move(call)) {
+    if (const Status status = network_.Welcome(&call_, from_, 0); !status.ok())
+      call_.call->Finish(status);
+  }
+  ~Messages() override { network_.Leave(&call_); }
+
+ private:
+  void OnMessage(ReceivedMessage bytes) override {
+    auto shared = std::make_shared<ReceivedMessage>(std::move(bytes));
+    network_.threads.Start([self = shared_from_this(), shared] { self->Read(*shared); });
+  }
+  void OnLastMessage() override { call_.call->Finish(absl::OkStatus()); }
+  void OnBrokenOff(By) override { network_.DropConnection(*call_.call->info().caller); }
+
+  void Read(ReceivedMessage& bytes) {
+    network_.bytes_received += static_cast<int64_t>(bytes.size());
+    Status status = bytes.Unpack();
+    if (status.ok()) {
+      ReceivedMessage::Stream stream(bytes);
+      CodedInput in(&stream);
+      in.SetTotalBytesLimit(INT32_MAX);
+      status = ReadTaskMessages(&in, network_.options.allocator.get(), [this](TaskMessage message) {
+        network_.listener->OnMessage(from_, std::move(message));
       });
     }
+    if (status.ok()) return call_.call->AskForMessage();
+    call_.call->Finish(status);
+    network_.DropForNonsense(from_, status);
+  }
+
+  State& network_;
+  const std::string from_;
+  IncomingCall call_;
+};
+
+// A task's signs of life, each of which is answered with one. When they end, it is lost.
+class TaskNetwork::State::Heartbeats final : public CallHandler {
+ public:
+  Heartbeats(State* network, std::string from, std::shared_ptr<ServedCall> call)
+      : network_(*network), from_(std::move(from)), call_(std::move(call)) {
+    const bool by_ucx = network_.ucx != nullptr && call_.call->info().Find(kUcxKey) != nullptr;
+    ticket_ = by_ucx ? RandomId() : 0;
+    if (const Status status = network_.Welcome(&call_, from_, ticket_); !status.ok()) {
+      call_.call->Finish(status);
+      return;
+    }
+    is_welcome_ = true;
+    network_.watchdog.Add(&call_);
+    std::lock_guard lock(network_.mutex);
+    ++network_.heartbeats[from_];
+  }
+  ~Heartbeats() override {
+    if (!is_welcome_) return;
+    network_.watchdog.Remove(&call_);
+    network_.Leave(&call_);
+    bool is_lost;
+    {
+      std::lock_guard lock(network_.mutex);
+      if (network_.tickets.erase(ticket_) > 0) network_.ucx->Forget(ticket_);
+      is_lost = --network_.heartbeats[from_] == 0 && !network_.stopping;
+    }
+    const auto link = network_.links.find(from_);
+    if (is_lost && (link == network_.links.end() || !link->second->Break()))
+      network_.listener->OnLost(from_, call_.WhyLost(from_, network_.options.silence));
   }
 
  private:
-  using Handler = grpc::internal::BidiStreamingHandler<Service, ByteBuffer, ByteBuffer>;
-  template <typename Body>
-  void AddStream(const char* method, Body body) {
-    AddMethod(new grpc::internal::RpcServiceMethod(
-        method, grpc::internal::RpcMethod::BIDI_STREAMING, new Handler(std::move(body), this)));
+  void OnMessage(ReceivedMessage) override {
+    call_.Heard();
+    call_.call->Send({});
+    call_.call->AskForMessage();
   }
-  void AddUnary(State* network, const char* method, Unary body) {
-    AddMethod(new grpc::internal::RpcServiceMethod(
-        method, grpc::internal::RpcMethod::NORMAL_RPC,
-        new grpc::internal::RpcMethodHandler<Service, ByteBuffer, ByteBuffer>(
-            [network, body = std::move(body)](Service*, grpc::ServerContext* context,
-                                              const ByteBuffer* request, ByteBuffer* answer) {
-              return network->Answer(body, context, *request, answer);
-            },
-            this)));
-  }
+  void OnLastMessage() override { call_.call->Finish(absl::OkStatus()); }
+
+  State& network_;
+  const std::string from_;
+  IncomingCall call_;
+  uint64_t ticket_ = 0;
+  bool is_welcome_ = false;
 };
+
+// One request and one answer, which may take a while.
+class TaskNetwork::State::Question final : public UnaryHandler,
+                                           public std::enable_shared_from_this<Question> {
+ public:
+  using Answer = std::function<StatusOr<std::string>(const std::string& from, std::string request)>;
+  Question(State* network, std::string from, std::shared_ptr<ServedCall> call, Answer answer)
+      : UnaryHandler(std::move(call)),
+        network_(*network),
+        from_(std::move(from)),
+        answer_(std::move(answer)) {}
+
+ private:
+  void OnRequest(ReceivedMessage request) override {
+    auto bytes = std::make_shared<ReceivedMessage>(std::move(request));
+    network_.threads.Start([self = shared_from_this(), this, bytes] {
+      if (const Status status = bytes->Unpack(); !status.ok()) return call_->Finish(status);
+      StatusOr<std::string> answer = answer_(from_, bytes->ToString());
+      if (!answer.ok()) return call_->Finish(answer.status());
+      MessagePieces pieces;
+      pieces.AddFields(*std::move(answer));
+      call_->Answer(std::move(pieces));
+    });
+  }
+
+  State& network_;
+  const std::string from_;
+  const Answer answer_;
+};
+
+template <typename Handler, typename... Args>
+MakeHandler TaskNetwork::State::HandlerOf(Args... args) {
+  return [this, args...](std::shared_ptr<ServedCall> call) -> std::shared_ptr<CallHandler> {
+    const Status status = Admit(call->info());
+    if (status.ok())
+      return std::make_shared<Handler>(this, *call->info().Find(kTaskKey), call, args...);
+    call->Finish(status);
+    return nullptr;
+  };
+}
 
 TaskNetwork::State::State(TaskNetworkOptions given, TaskListener* listener)
     : options(std::move(given)),
       listener(listener),
       admission(options.credentials, false),
-      service(std::make_unique<Service>(this)),
       watchdog(options.silence) {
+  SetUpGrpc();
   if (options.credentials->has_tls()) {
     LogInfo("messages to other tasks go by gRPC, encrypted; not by UCX, which does not encrypt");
   } else if (options.transport != Transport::kGrpc) {
@@ -172,36 +251,34 @@ TaskNetwork::State::State(TaskNetworkOptions given, TaskListener* listener)
   }
 }
 
-grpc::Status TaskNetwork::State::Identify(grpc::ServerContext* context, std::string* from) {
-  *from = MetadataOf(context->client_metadata(), kTaskKey);
-  if (const grpc::Status status = admission.AdmitTask(*context, *from); !status.ok()) return status;
-  if (options.addresses.contains(*from)) return grpc::Status::OK;
-  strangers.Warn("refused ", context->peer(), ": it calls itself '", *from,
+Status TaskNetwork::State::Admit(const CallInfo& call) {
+  const std::string* named = call.Find(kTaskKey);
+  const std::string from = named == nullptr ? "" : *named;
+  CARILLON_RETURN_IF_ERROR(admission.AdmitTask(call, from));
+  if (options.addresses.contains(from)) return absl::OkStatus();
+  strangers.Warn("refused ", call.caller->address, ": it calls itself '", from,
                  "', which is no task of this cluster");
-  return {grpc::StatusCode::PERMISSION_DENIED,
-          StrCat("'", *from, "' is no task of the cluster of ", options.task)};
+  return absl::PermissionDeniedError(
+      StrCat("'", from, "' is no task of the cluster of ", options.task));
 }
 
-grpc::Status TaskNetwork::State::Welcome(IncomingCall* call, ServerStream* stream, uint64_t ticket,
-                                         std::string* from) {
-  if (const grpc::Status status = Identify(call->context, from); !status.ok()) return status;
+Status TaskNetwork::State::Welcome(IncomingCall* call, const std::string& from, uint64_t ticket) {
   bool can_read = false;
   {
     std::lock_guard lock(mutex);
-    if (stopping) return {grpc::StatusCode::UNAVAILABLE, "the task is shutting down"};
-    incoming.insert(call);
+    if (stopping) return absl::UnavailableError("the task is shutting down");
+    incoming.emplace(call, from);
     if (ticket != 0) {
-      tickets[ticket] = {*from, call};
-      can_read = ucx->Accept(ticket, MetadataOf(call->context->client_metadata(), kUcxKey));
+      tickets[ticket] = from;
+      can_read = ucx->Accept(ticket, *call->call->info().Find(kUcxKey));
     }
   }
-  listener->OnHere(*from);
-  call->context->AddInitialMetadata(kTaskKey, options.task);
-  if (ticket != 0) {
-    call->context->AddInitialMetadata(kUcxKey, WriteUcxOffer({ticket, can_read, ucx->address()}));
-  }
-  stream->SendInitialMetadata();
-  return grpc::Status::OK;
+  listener->OnHere(from);
+  Metadata metadata{{kTaskKey, options.task}};
+  if (ticket != 0)
+    metadata.emplace_back(kUcxKey, WriteUcxOffer({ticket, can_read, ucx->address()}));
+  call->call->SendMetadata(std::move(metadata));
+  return absl::OkStatus();
 }
 
 void TaskNetwork::State::Leave(IncomingCall* call) {
@@ -209,34 +286,18 @@ void TaskNetwork::State::Leave(IncomingCall* call) {
   incoming.erase(call);
 }
 
-grpc::Status TaskNetwork::State::Answer(const Unary& method, grpc::ServerContext* context,
-                                        const ByteBuffer& request, ByteBuffer* answer) {
-  *answer = ToByteBuffer(std::string());
-  std::string from;
-  if (const grpc::Status status = Identify(context, &from); !status.ok()) return status;
-  StatusOr<std::string> result = method(from, ToString(request));
-  if (result.ok()) *answer = ToByteBuffer(*result);
-  return ToGrpcStatus(result.status());
+void TaskNetwork::State::Drop(const std::string& task) {
+  std::lock_guard lock(mutex);
+  for (const auto& [call, from] : incoming) {
+    if (from == task) call->Cancel();
+  }
 }
 
-grpc::Status TaskNetwork::State::TakeMessages(grpc::ServerContext* context, ServerStream* stream) {
-  IncomingCall call(context);
-  std::string from;
-  if (const grpc::Status status = Welcome(&call, stream, 0, &from); !status.ok()) return status;
-  Status status;
-  ByteBuffer bytes;
-  while (status.ok() && stream->Read(&bytes)) {
-    bytes_received += static_cast<int64_t>(bytes.Length());
-    grpc::ProtoBufferReader reader(&bytes);
-    CodedInput in(&reader);
-    in.SetTotalBytesLimit(INT32_MAX);
-    status = ReadTaskMessages(&in, options.allocator.get(), [&](TaskMessage message) {
-      listener->OnMessage(from, std::move(message));
-    });
+void TaskNetwork::State::DropConnection(const Caller& caller) {
+  std::lock_guard lock(mutex);
+  for (const auto& [call, from] : incoming) {
+    if (call->call->info().caller.get() == &caller) call->Cancel();
   }
-  if (!status.ok()) LogWarning("closed the connection of ", from, ": ", status.message());
-  Leave(&call);
-  return ToGrpcStatus(status);
 }
 
 void TaskNetwork::State::TakeFrame(uint64_t ticket, StatusOr<Frame> frame) {
@@ -245,7 +306,7 @@ void TaskNetwork::State::TakeFrame(uint64_t ticket, StatusOr<Frame> frame) {
     std::lock_guard lock(mutex);
     const auto found = tickets.find(ticket);
     if (found == tickets.end() || stopping) return;  // a task that was lost since, or nobody
-    from = found->second.first;
+    from = found->second;
   }
   Status status = frame.status();
   if (status.ok()) {
@@ -256,43 +317,7 @@ void TaskNetwork::State::TakeFrame(uint64_t ticket, StatusOr<Frame> frame) {
         [&](TaskMessage message) { listener->OnMessage(from, std::move(message)); });
   }
   if (status.ok()) return;
-  LogWarning("closed the connection of ", from, ": ", status.message());
-  std::lock_guard lock(mutex);
-  if (const auto found = tickets.find(ticket); found != tickets.end()) {
-    found->second.second->Cancel();  // which ends the heartbeats, and with them the ticket
-  }
-}
-
-grpc::Status TaskNetwork::State::AnswerHeartbeats(grpc::ServerContext* context,
-                                                  ServerStream* stream) {
-  IncomingCall call(context);
-  std::string from;
-  const bool by_ucx = ucx != nullptr && !MetadataOf(context->client_metadata(), kUcxKey).empty();
-  const uint64_t ticket = by_ucx ? RandomId() : 0;
-  if (const grpc::Status status = Welcome(&call, stream, ticket, &from); !status.ok())
-    return status;
-  watchdog.Add(&call);
-  {
-    std::lock_guard lock(mutex);
-    ++heartbeats[from];
-  }
-  ByteBuffer beat;
-  while (stream->Read(&beat)) {
-    call.Heard();
-    if (!stream->Write(beat)) break;
-  }
-  watchdog.Remove(&call);
-  Leave(&call);
-  bool is_lost;
-  {
-    std::lock_guard lock(mutex);
-    if (tickets.erase(ticket) > 0) ucx->Forget(ticket);
-    is_lost = --heartbeats[from] == 0 && !stopping;
-  }
-  const auto link = links.find(from);
-  if (is_lost && (link == links.end() || !link->second->Break()))
-    listener->OnLost(from, call.WhyLost(from, options.silence));
-  return grpc::Status::OK;
+  DropForNonsense(from, status);  // which ends the heartbeats, and with them the ticket
 }
 
 TaskNetwork::TaskNetwork(TaskNetworkOptions options, TaskListener* listener)
@@ -300,8 +325,22 @@ TaskNetwork::TaskNetwork(TaskNetworkOptions options, TaskListener* listener)
 
 TaskNetwork::~TaskNetwork() { Stop(); }
 
-void TaskNetwork::AddTo(grpc::ServerBuilder* builder) {
-  builder->RegisterService(state_->service.get());
+void TaskNetwork::AddTo(RpcServer* server) {
+  State* const network = state_.get();
+  server->AddMethod(kMessagesMethod, network->HandlerOf<State::Messages>());
+  server->AddMethod(kHeartbeatsMethod, network->HandlerOf<State::Heartbeats>());
+  const auto answer = [&](const char* method, State::Question::Answer with) {
+    server->AddMethod(method, network->HandlerOf<State::Question>(std::move(with)));
+  };
+  answer(kDoneMethod, [network](const std::string& from, const std::string&) {
+    network->listener->OnDone(from);
+    return std::string();
+  });
+  for (const auto& [question, method] : kQuestions) {
+    answer(method, [network, question](const std::string& from, const std::string& request) {
+      return network->listener->OnQuestion(from, question, request);
+    });
+  }
 }
 
 Status TaskNetwork::Send(const std::string& task, TaskMessage message) {
@@ -328,7 +367,9 @@ std::map<std::string, StatusOr<std::string>> TaskNetwork::State::Call(
     ByteBuffer answer;
     grpc::Status status;
   };
-  const ByteBuffer sent = ToByteBuffer(request);
+  MessagePieces pieces;
+  pieces.AddFields(request);
+  const ByteBuffer sent = ToByteBuffer(pieces);
   std::mutex mutex;
   std::condition_variable changed;
   size_t answered = 0;
@@ -389,7 +430,7 @@ void TaskNetwork::Stop() {
   {
     std::lock_guard lock(state_->mutex);
     state_->stopping = true;
-    for (IncomingCall* call : state_->incoming) call->Cancel();
+    for (const auto& [call, task] : state_->incoming) call->Cancel();
   }
   state_->watchdog.Stop();
   for (const auto& [task, link] : state_->links) link->Stop();

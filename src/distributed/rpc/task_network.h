@@ -7,7 +7,6 @@
 #pragma once
 
 #include <chrono>
-#include <grpcpp/server_builder.h>
 #include <map>
 #include <memory>
 #include <string>
@@ -17,6 +16,7 @@
 #include "distributed/cluster/credentials.h"
 #include "distributed/cluster/task_messages.h"
 #include "distributed/cluster/task_questions.h"
+#include "distributed/serving/rpc_server.h"
 #include "tensor/allocator.h"
 
 namespace carillon {
@@ -60,8 +60,8 @@ class TaskNetwork final : public TaskMessenger, public TaskAsker {
   TaskNetwork(const TaskNetwork&) = delete;
   TaskNetwork& operator=(const TaskNetwork&) = delete;
 
-  // Before the gRPC server starts; the network must outlive it.
-  void AddTo(grpc::ServerBuilder* builder);
+  // Before the server starts; the network must outlive it.
+  void AddTo(RpcServer* server);
 
   // NotFound for a task that is not in the cluster; Unimplemented for a tensor too large to travel.
   Status Send(const std::string& task, TaskMessage message) override;

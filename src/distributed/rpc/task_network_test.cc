@@ -10,6 +10,8 @@
 #include <thread>
 
 #include "base/strings.h"
+#include "distributed/rpc/task_calls.h"
+#include "distributed/serving/http2_test_util.h"
 #include "free_port.h"
 
 namespace carillon {
@@ -29,21 +31,20 @@ class End final : public TaskListener {
     options.transport = transport;
     options.connect_deadline = connect_deadline;
     options.reconnect_deadline = std::chrono::milliseconds(300);
+    options.silence = std::chrono::seconds(30);  // nobody here is frozen, but machines are busy
     network_ = std::make_unique<TaskNetwork>(options, this);
   }
   ~End() { Stop(); }
 
   void Serve() {
-    grpc::ServerBuilder builder;
-    builder.SetMaxReceiveMessageSize(-1);
-    builder.AddListeningPort(address_, grpc::InsecureServerCredentials());
-    network_->AddTo(&builder);
-    server_ = builder.BuildAndStart();
-    ASSERT_NE(server_, nullptr) << address_;
+    const size_t colon = address_.rfind(':');
+    server_ = std::make_unique<RpcServer>(RpcServerOptions{
+        .bind = address_.substr(0, colon), .port = std::stoi(address_.substr(colon + 1))});
+    network_->AddTo(server_.get());
+    server_->Start();
   }
   void Stop() {
     network_->Stop();
-    if (server_ != nullptr) server_->Shutdown(std::chrono::system_clock::now());
     server_.reset();
   }
   TaskNetwork& network() { return *network_; }
@@ -111,7 +112,7 @@ class End final : public TaskListener {
   std::vector<std::pair<std::string, Status>> lost_;
   std::set<std::string> here_, done_;
   std::unique_ptr<TaskNetwork> network_;
-  std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<RpcServer> server_;
 };
 
 class TaskNetworkTest : public testing::TestWithParam<Transport> {
@@ -249,6 +250,33 @@ TEST_P(TaskNetworkTest, StrangersAreRefused) {
   ASSERT_TRUE(a.network().Send(kB, EndSession{"x"}).ok());
   const Status lost = a.WaitForLoss(kB);
   EXPECT_NE(lost.message().find("is no task of the cluster"), std::string::npos) << lost;
+}
+
+// As after a cut of the network: a task has come back before the end of its old connection shows.
+TEST_P(TaskNetworkTest, TheEndOfAnOldConnectionLeavesTheNewOneAlone) {
+  End b(GetParam(), kB, addresses_);
+  b.Serve();
+  const std::string& address = addresses_.at(kB);
+  const int port = std::stoi(address.substr(address.rfind(':') + 1));
+  const std::string from = http2::Header(kTaskKey, kA);
+  uint32_t heartbeats = 0;
+  const auto connect = [&] {
+    auto client = std::make_unique<Http2Client>(port);
+    client->Greet();
+    heartbeats = client->Begin(kHeartbeatsMethod, from);
+    client->Begin(kMessagesMethod, from);
+    EXPECT_TRUE(client->Ping());
+    return client;
+  };
+  auto old = connect();
+  const auto next = connect();
+  old.reset();
+  for (size_t i = 1; i <= 3; ++i) {
+    next->SendData(heartbeats, http2::Message(""));
+    while (next->stream(heartbeats).data.size() < i * http2::Message("").size())
+      ASSERT_TRUE(next->Pump());
+    EXPECT_EQ(next->stream(heartbeats).status(), "none");
+  }
 }
 
 TEST_P(TaskNetworkTest, QuestionsAreAnswered) {

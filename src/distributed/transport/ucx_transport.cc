@@ -226,6 +226,10 @@ Status Ucx::Start(bool tcp) {
   if (std::getenv("UCX_TLS") == nullptr)
     ucx_.config_modify(config, "TLS", tcp ? kWithTcp : kWithoutTcp);
   ucx_.config_modify(config, "RCACHE_ENABLE", "n");
+  // UCX would have a thread of its own watch ways that were not used yet. Once in some hundreds of
+  // connections (UCX 1.13) a message on such a way stayed unseen for good, though worker_arm had
+  // said that one may sleep.
+  ucx_.config_modify(config, "ADAPTIVE_PROGRESS", "n");
   ucp_params_t params{};
   params.field_mask = UCP_PARAM_FIELD_FEATURES;
   params.features = UCP_FEATURE_AM | UCP_FEATURE_WAKEUP;

@@ -38,7 +38,7 @@ class UcxTransport {
  public:
   // A frame, or why it could not be received; what comes with the same ticket after that may be
   // lost. Called by a thread of the transport's, one frame at a time, those with one ticket in the
-  // order in which they were sent. It should not take long: what it hands in to BackgroundThreads
+  // order in which they were sent. It should not take long: what it hands in to a BackgroundPool
   // meanwhile is run by that same thread, while another takes its place.
   using OnFrame = std::function<void(uint64_t ticket, StatusOr<Frame> frame)>;
 

@@ -1,4 +1,4 @@
-#include "distributed/rpc/own_addresses.h"
+#include "distributed/serving/own_addresses.h"
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>
@@ -40,35 +40,28 @@ Endpoint PeerEndpoint(int socket) {
   return EndpointOf(reinterpret_cast<const sockaddr*>(&address));
 }
 
+// Of IPv6: on each of the networks that a machine is in, another one may have the same address.
+bool IsLinkLocal(const std::string& host) {
+  return host.size() > 3 && host.starts_with("fe") && host[2] >= '8' && host[2] <= 'b';
+}
+
 }  // namespace
 
 OwnAddresses::OwnAddresses() : hosts_{"::1"} {
   ifaddrs* interfaces = nullptr;
   if (getifaddrs(&interfaces) != 0) return;
   for (const ifaddrs* one = interfaces; one != nullptr; one = one->ifa_next) {
-    if (std::string host = EndpointOf(one->ifa_addr).host; !host.empty())
-      hosts_.insert(std::move(host));
+    std::string host = EndpointOf(one->ifa_addr).host;
+    if (!host.empty() && !IsLinkLocal(host)) hosts_.insert(std::move(host));
   }
   freeifaddrs(interfaces);
 }
 
-bool OwnAddresses::ContainsHost(const std::string& host) const {
+bool OwnAddresses::Contains(const std::string& host) const {
   return host.starts_with("127.") || hosts_.contains(host);
 }
 
-bool OwnAddresses::IsPeerOf(int socket) const { return ContainsHost(PeerEndpoint(socket).host); }
-
-bool OwnAddresses::Contains(const std::string& peer) const {
-  const size_t port = peer.rfind(':');
-  if (peer.starts_with("ipv4:") && port > 5) return ContainsHost(peer.substr(5, port - 5));
-  // "ipv6:%5B::1%5D:4000", or with real brackets.
-  for (const auto& [open, close] : {std::pair{"ipv6:%5B", "%5D:"}, {"ipv6:[", "]:"}}) {
-    const size_t begin = std::string_view(open).size(), end = peer.rfind(close);
-    if (peer.starts_with(open) && end != std::string::npos && end > begin)
-      return ContainsHost(peer.substr(begin, end - begin));
-  }
-  return false;
-}
+bool OwnAddresses::IsPeerOf(int socket) const { return Contains(PeerEndpoint(socket).host); }
 
 std::string PeerOf(int socket) {
   const Endpoint peer = PeerEndpoint(socket);

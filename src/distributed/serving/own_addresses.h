@@ -14,11 +14,10 @@ class OwnAddresses {
   OwnAddresses();
   // Of a connection.
   bool IsPeerOf(int socket) const;
-  // As gRPC writes a call's peer: "ipv4:127.0.0.1:4000".
-  bool Contains(const std::string& grpc_peer) const;
+  // "127.0.0.1", "::1".
+  bool Contains(const std::string& host) const;
 
  private:
-  bool ContainsHost(const std::string& host) const;
   std::set<std::string> hosts_;
 };
 

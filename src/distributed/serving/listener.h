@@ -26,18 +26,18 @@ class Listener {
   int port() const { return port_; }
 
   // Calls `take` with every new connection, from one thread; `take` owns the descriptor.
-  void Start(std::function<void(int listener, int connection)> take);
-  // No more calls to `take` once this returns. May be called again.
+  void Start(std::function<void(int connection)> take);
+  // No more calls to `take` once this returns; who connects is refused. May be called again.
   void Stop();
 
  private:
   Listener(int socket, int wake, int port) : socket_(socket), wake_(wake), port_(port) {}
   void Accept();
 
-  const int socket_;
+  int socket_;      // -1: stopped
   const int wake_;  // an eventfd, written to when the thread has to end
   const int port_;
-  std::function<void(int, int)> take_;
+  std::function<void(int)> take_;
   std::thread thread_;
 };
 

@@ -1,4 +1,4 @@
-#include "distributed/rpc/listener.h"
+#include "distributed/serving/listener.h"
 
 #include <cerrno>
 #include <cstring>
@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include <utility>
 
 #include "base/logging.h"
 #include "base/strings.h"
@@ -20,6 +21,7 @@ namespace {
 // Descriptors kept back from new connections.
 constexpr int kReserve = 64;
 constexpr int kRetryMs = 100;
+constexpr int kLongestStandstillMs = 60'000;
 
 int FileLimit() {
   rlimit limit{};
@@ -40,6 +42,21 @@ int ListenOn(const addrinfo& address) {
   close(fd);
   errno = error;
   return -1;
+}
+
+// Answers leave at once. The end of a machine at the other end is noticed in a minute, whether
+// something is on its way there or not; a client that takes nothing of what it is sent for so long
+// is gone, too, and does not hold its answers' memory for ever.
+void SetUp(int fd) {
+  const auto set = [fd](int level, int option, int value) {
+    setsockopt(fd, level, option, &value, sizeof(value));
+  };
+  set(IPPROTO_TCP, TCP_NODELAY, 1);
+  set(SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(IPPROTO_TCP, TCP_KEEPIDLE, 30);
+  set(IPPROTO_TCP, TCP_KEEPINTVL, 10);
+  set(IPPROTO_TCP, TCP_KEEPCNT, 3);
+  set(IPPROTO_TCP, TCP_USER_TIMEOUT, kLongestStandstillMs);
 }
 
 int PortOf(int fd) {
@@ -75,28 +92,31 @@ StatusOr<std::unique_ptr<Listener>> Listener::Open(const std::string& address, i
         StrCat("cannot listen on ", address, ":", port, ": ", std::strerror(error)));
   const int wake = eventfd(0, EFD_CLOEXEC);
   if (wake < 0) {
+    error = errno;
     close(fd);
-    return absl::UnavailableError(StrCat("cannot listen: ", std::strerror(errno)));
+    return absl::UnavailableError(StrCat("cannot listen: ", std::strerror(error)));
   }
   return std::unique_ptr<Listener>(new Listener(fd, wake, PortOf(fd)));
 }
 
 Listener::~Listener() {
   Stop();
-  close(socket_);
   close(wake_);
 }
 
-void Listener::Start(std::function<void(int, int)> take) {
+void Listener::Start(std::function<void(int)> take) {
   take_ = std::move(take);
   thread_ = std::thread([this] { Accept(); });
 }
 
 void Listener::Stop() {
-  if (!thread_.joinable()) return;
-  const uint64_t one = 1;
-  if (write(wake_, &one, sizeof(one)) < 0) LogWarning("listener: ", std::strerror(errno));
-  thread_.join();
+  if (socket_ < 0) return;
+  if (thread_.joinable()) {
+    const uint64_t one = 1;
+    if (write(wake_, &one, sizeof(one)) < 0) LogWarning("listener: ", std::strerror(errno));
+    thread_.join();
+  }
+  close(std::exchange(socket_, -1));
 }
 
 void Listener::Accept() {
@@ -126,9 +146,8 @@ void Listener::Accept() {
       continue;
     }
     was_short = false;
-    const int yes = 1;
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
-    take_(socket_, fd);
+    SetUp(fd);
+    take_(fd);
   }
 }
 

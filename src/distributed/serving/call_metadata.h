@@ -1,0 +1,23 @@
+// How gRPC writes what goes with a call into the headers of HTTP/2.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+#include "distributed/serving/served_call.h"
+
+namespace carillon {
+
+// "100m" is a tenth of a second. Nothing: malformed.
+std::optional<std::chrono::nanoseconds> ReadTimeout(std::string_view text);
+
+// As the header of that name holds it. Nothing: malformed.
+std::optional<std::string> ReadMetadataValue(std::string_view key, std::string_view text);
+std::string WriteMetadataValue(std::string_view key, std::string_view value);
+
+// The text of a status: printable, and not longer than clients take.
+std::string WriteStatusMessage(std::string_view message);
+
+}  // namespace carillon
