@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "captured_log.h"
 #include "carillon/carillon.h"
 #include "free_port.h"
 
@@ -100,10 +101,10 @@ TEST_F(ParameterServerTest, PlacementsOfAllTasksAreLoggedAndTraced) {
   }
   const Output here = there + x;
   Session session(worker.target(), g);
-  testing::internal::CaptureStderr();
+  CapturedLog captured;
   RunMetadata metadata;
   session.Run({here, there}, {{x, Tensor::Scalar(2.0f)}}, {}, {.trace = true}, &metadata);
-  const std::string log = testing::internal::GetCapturedStderr();
+  const std::string log = captured.End();
   const auto says = [&](const Output& node, const std::string& device) {
     return log.find(" " + node.op().name() + ": (" + node.op().type() + "): " + device + "\n") !=
            std::string::npos;

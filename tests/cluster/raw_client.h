@@ -68,29 +68,4 @@ class SilentConnections {
   std::vector<int> sockets_;
 };
 
-// A connection that speaks HTTP/2 well enough to begin a call and never end its message.
-class HalfSentMessage {
- public:
-  // Announces a message of `announced` bytes.
-  HalfSentMessage(int port, const std::string& method, uint32_t announced);
-  ~HalfSentMessage();
-  // Sends so many of them, as far as the server lets us. How many it took.
-  int64_t Send(int64_t bytes);
-
- private:
-  void WriteFrame(char type, char flags, uint32_t stream, const std::string& payload);
-  // Reads what has come, or waits a while for more room. False: there is none, or it has hung up.
-  bool AwaitRoom();
-
-  int socket_ = -1;
-  std::string received_;
-  int64_t connection_room_ = 65535, stream_room_ = 65535, first_room_ = 65535;
-  bool is_open_ = true;
-};
-
-// Resident bytes of this process now, and the most since the last reset (Linux).
-int64_t ResidentBytes();
-int64_t PeakResidentBytes();
-void ResetPeakResidentBytes();
-
 }  // namespace carillon

@@ -1,12 +1,12 @@
 // Clusters that start, run and stop, again and again: nothing may be left of them.
 #include <filesystem>
-#include <fstream>
 #include <gtest/gtest.h>
 #include <string>
 
 #include "base/reserved_ports.h"
 #include "base/throw.h"
 #include "carillon/carillon.h"
+#include "own_process.h"
 
 namespace carillon {
 namespace {
@@ -16,18 +16,6 @@ int OpenFiles() {
   for ([[maybe_unused]] const auto& file : std::filesystem::directory_iterator("/proc/self/fd"))
     ++count;
   return count;
-}
-
-// "Threads:" or "VmRSS:" (kB) of this process.
-int64_t StatusOf(const std::string& key) {
-  std::ifstream status("/proc/self/status");
-  for (std::string word; status >> word;) {
-    if (word != key) continue;
-    int64_t value = 0;
-    status >> value;
-    return value;
-  }
-  return -1;
 }
 
 void RunOnce(uint64_t round) {
@@ -52,20 +40,20 @@ void RunOnce(uint64_t round) {
 TEST(Repetition, TwoHundredClustersLeaveNothingBehind) {
   constexpr int kRounds = 200, kWarmUp = 20;
   int files = 0;
-  int64_t threads = 0, memory_kb = 0;
+  int64_t threads = 0, memory = 0;
   for (int round = 0; round < kRounds; ++round) {
     if (round == kWarmUp) {
       files = OpenFiles();
-      threads = StatusOf("Threads:");
-      memory_kb = StatusOf("VmRSS:");
+      threads = OwnStatus("Threads");
+      memory = BytesInUse();
     }
     RunOnce(static_cast<uint64_t>(round));
     if (HasFatalFailure()) return;
   }
   // gRPC closes some of its own a little later: no more than one round's worth.
   EXPECT_LE(OpenFiles(), files + 20);
-  EXPECT_LE(StatusOf("Threads:"), threads + 20);
-  EXPECT_LE(StatusOf("VmRSS:"), memory_kb + 30'000);
+  EXPECT_LE(OwnStatus("Threads"), threads + 20);
+  EXPECT_LE(BytesInUse(), memory + (30 << 20));
 }
 
 }  // namespace

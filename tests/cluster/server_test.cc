@@ -123,7 +123,7 @@ TEST(Server, AStepThatWaitsEndsWithItsTimeoutOrItsSession) {
 }
 
 TEST(Server, MemoryOfASessionIsLimitedAndComesBack) {
-  Server server({.session_memory_limit_bytes = 32 << 20});
+  Server server({.memory_limit_bytes = 64 << 20, .session_memory_limit_bytes = 32 << 20});
   Graph g;
   const Output n = Placeholder(g, kInt32, {1});
   const Output large = Fill(n, 1.0f);
@@ -134,7 +134,10 @@ TEST(Server, MemoryOfASessionIsLimitedAndComesBack) {
       return session.Run(sum, {{n, Tensor::FromVector<int32_t>({size})}}).scalar<float>();
     };
     EXPECT_EQ(run(1000), 1000.0f);
-    EXPECT_EQ(CodeOf([&] { run(100 << 20); }), Code::kResourceExhausted);
+    std::string message;
+    EXPECT_EQ(CodeOf([&] { run(100 << 20); }, &message), Code::kResourceExhausted);
+    EXPECT_NE(message.find(" MiB are in use here, "), std::string::npos) << message;
+    EXPECT_NE(message.find(" MiB of 64.0 MiB free)"), std::string::npos) << message;
     EXPECT_EQ(run(2000), 2000.0f);
   }
   EXPECT_EQ(server.num_sessions(), 0);
@@ -142,15 +145,34 @@ TEST(Server, MemoryOfASessionIsLimitedAndComesBack) {
   EXPECT_TRUE(Eventually([&] { return server.bytes_in_use() == 0; })) << server.bytes_in_use();
 }
 
+// What a session's steps keep for the next one is there for others.
+TEST(Server, IdleSessionsGiveTheirStepMemoryToOthers) {
+  Server server({.memory_limit_bytes = 30 << 20});
+  Graph g;
+  const int64_t n = 1 << 20;
+  const Output x = RandomUniform(g, Const(g, Tensor::FromVector<int64_t>({n})));
+  const Output sum = Sum(Concat({x, Add(x, 1.0f)}, 0));  // more than half of that
+  std::vector<std::unique_ptr<Session>> sessions;
+  for (int i = 0; i < 4; ++i) sessions.push_back(std::make_unique<Session>(server.target(), g));
+  for (int round = 0; round < 2; ++round) {
+    for (const auto& session : sessions)
+      EXPECT_GT(session->Run(sum).scalar<float>(), static_cast<float>(n));
+  }
+}
+
 TEST(Server, IdleSessionsAreClosed) {
-  Server server({.session_idle_limit = std::chrono::milliseconds(50)});
+  // Long enough that the session is not idle between the calls that follow.
+  Server server({.session_idle_limit = std::chrono::seconds(2)});
   Graph g;
   const Output one = Const(g, 1.0f);
   Session session(server.target(), g);
   session.Run(one);
   EXPECT_EQ(server.num_sessions(), 1);
   while (server.num_sessions() > 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  EXPECT_EQ(CodeOf([&] { session.Run(one); }), Code::kAborted);
+  std::string message;
+  EXPECT_EQ(CodeOf([&] { session.Run(one); }, &message), Code::kAborted);
+  EXPECT_NE(message.find("or not used for 2 s (--session_idle_seconds)"), std::string::npos)
+      << message;
 }
 
 TEST(Server, StopsWithStepsRunning) {
@@ -159,11 +181,21 @@ TEST(Server, StopsWithStepsRunning) {
   const Output queue = FIFOQueue(g, {kFloat}, {.capacity = 10});
   const Output wait = QueueDequeue(queue)[0];
   Session session(server->target(), g);
-  std::thread waiter([&] { EXPECT_NE(CodeOf([&] { session.Run({wait}, {}, {}); }), Code::kOk); });
+  // A client that comes again, and not one that was cancelled, whenever the step began.
+  std::thread waiter(
+      [&] { EXPECT_EQ(CodeOf([&] { session.Run({wait}, {}, {}); }), Code::kUnavailable); });
   while (server->num_sessions() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
   server.reset();
   waiter.join();
   EXPECT_EQ(CodeOf([&] { session.Run({wait}, {}, {}); }), Code::kUnavailable);
+}
+
+TEST(Server, StopsOnceHoweverManyStopIt) {
+  Server server;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) threads.emplace_back([&] { server.Stop(); });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(server.Join(), 0);
 }
 
 TEST(Server, ATakenPortIsAnError) {

@@ -30,7 +30,7 @@ ELSEWHERE = {
     ".ci/run": (".ci/run", "stage"),
     "make asan": (".ci/run", "make asan"),
     "make conformance": (".ci/run", "make conformance"),
-    # In short form: the whole takes longer than all of CI.
+    # In short form: what deals with threads.
     "make tsan": (".ci/run", "make tsan TESTS="),
     # Likewise: the same targets, each with its corpus and a fixed number of mutations.
     "make fuzz": ("tests/fuzz/CMakeLists.txt", "--runs ${arg_RUNS}"),

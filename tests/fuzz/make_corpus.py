@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Write the seeds of the file formats into tests/fuzz/corpus: small whole files of each kind, from which the fuzzers
 start. (The requests beside them are those of a TensorFlow client, recorded on their way to a server, with the number of their
-method in master_fuzz.cc before them.)"""
+method in master_fuzz.cc before them; connections named recorded_* are those of gRPC's own clients.)"""
 import gzip
 import pathlib
 import struct
@@ -73,6 +73,56 @@ def mat_matrix(name, array_class, kind, dims, content):
                        mat_element(kind, content))
 
 
+def frame(kind, flags, stream, payload=b""):
+    return struct.pack(">I", len(payload))[1:] + bytes([kind, flags]) + struct.pack(">I", stream) + payload
+
+
+def header(name, value):
+    return b"\0" + bytes([len(name)]) + name + bytes([len(value)]) + value
+
+
+def call(stream, method, more=b"", flags=4, kind=b"application/grpc"):
+    return frame(1, flags, stream, b"\x83\x86" + header(b":path", method) + header(b":authority", b"a") +
+                 header(b"content-type", kind) + header(b"te", b"trailers") + more)
+
+
+def message(content, packed=0):
+    return bytes([packed]) + struct.pack(">I", len(content)) + content
+
+
+def put_connections():
+    """The first byte: the size of the pieces by which the bytes come (http2_fuzz.cc)."""
+    hello, data, end = frame(4, 0, 0), 0, 1
+    whole = {
+        "echo": call(1, b"/f/Echo") + frame(data, end, 1, message(b"hello")),
+        "empty": call(1, b"/f/Echo", flags=5) + call(3, b"/f/Echo") + frame(data, end, 3, message(b"")),
+        "stream": call(1, b"/f/Stream", header(b"k-bin", b"YWI=") + header(b"k", b"v")) + frame(data, 0, 1, message(b"one") + message(b"tw")[:6]) +
+                  frame(data, 0, 1, b"o") + frame(data, 8, 1, b"\3" + message(b"three") + bytes(3)) + frame(data, end, 1),
+        "mingled": call(1, b"/f/Stream") + call(3, b"/f/Lazy") + frame(data, 0, 3, message(b"a") * 9) + frame(data, 0, 1, message(b"b")) +
+                   frame(data, end, 3) + call(5, b"/f/Early") + frame(data, 0, 5, message(b"c") * 2) + frame(data, end, 1),
+        "gzip": call(1, b"/f/Echo", header(b"grpc-encoding", b"gzip")) + frame(data, end, 1, message(gzip.compress(b"x" * 99, mtime=0), 1)),
+        "deflate": call(1, b"/f/Stream", header(b"grpc-encoding", b"deflate")) + frame(data, end, 1, message(zlib.compress(b"x" * 99), 1)),
+        "broken": call(1, b"/f/Breaking") + frame(data, 0, 1, message(b"x")) + call(3, b"/f/Never") + call(5, b"/f/Nothing"),
+        "reset": call(1, b"/f/Lazy") + frame(data, 0, 1, message(b"x") + b"\0\0\0\0") + frame(3, 0, 1, struct.pack(">I", 8)),
+        "timeout": call(1, b"/f/Lazy", header(b"grpc-timeout", b"10n")) + frame(data, 0, 1, message(b"x")) + frame(6, 0, 0, b"12345678"),
+        "settings": frame(4, 0, 0, struct.pack(">HIHI", 4, 10, 5, 16384)) + call(1, b"/f/Echo") + frame(data, end, 1, message(b"hello")) +
+                    frame(8, 0, 1, struct.pack(">I", 5)) + frame(8, 0, 1, struct.pack(">I", 1000)),
+        "continued": frame(1, 0, 1, b"\x83\x86" + header(b":path", b"/f/Echo")) +
+                     frame(9, 4, 1, header(b"content-type", b"application/grpc")) + frame(data, end, 1, message(b"hello")),
+        "trailers": call(1, b"/f/Echo") + frame(data, 0, 1, message(b"hello")) + frame(1, 5, 1, header(b"t", b"1")),
+        "begun_twice": call(1, b"/f/Stream") + call(1, b"/f/Stream"),
+        "no_grpc": call(1, b"/f/Echo", kind=b"text/html") + frame(data, end, 1, b"<html>"),
+        "large": call(1, b"/f/Echo") + frame(data, 0, 1, message(b"x" * 31000)[:20000]) + frame(data, end, 1, b"x" * 11005),
+        "too_large": call(1, b"/f/Echo") + frame(data, 0, 1, struct.pack(">BI", 0, 1 << 20) + b"x"),
+        "too_much": b"".join(call(i, b"/f/Lazy") + frame(data, 0, i, message(b"x" * 9000)[:-1]) for i in range(1, 11, 2)),
+        "go_away": call(1, b"/f/Lazy") + frame(7, 0, 0, bytes(8)) + frame(data, end, 1, message(b"x")) + frame(2, 0, 1, bytes(5)),
+    }
+    for name, frames in whole.items():
+        put("http2_fuzz", name, b"\0" + hello + frames)
+    put("http2_fuzz", "in_pieces", b"\7" + hello + whole["mingled"])
+    put("http2_fuzz", "http1", b"\x80GET / HTTP/1.1\r\n\r\n")
+
+
 def main():
     put("record_fuzz", "two", record(b"first") + record(b"the second one"))
     put("record_fuzz", "empty_record", record(b""))
@@ -126,6 +176,7 @@ def main():
     for name, message in messages.items():
         put("task_fuzz", name, message)
     put("task_fuzz", "all", b"".join(messages.values()))
+    put_connections()
     bmp = struct.pack("<2sIHHIIiiHHIIiiII", b"BM", 54 + 16, 0, 0, 54, 40, 2, 2, 1, 24, 0, 16, 0, 0, 0, 0) + bytes(16)
     put("image_fuzz", "bmp", bmp)
     chunk = lambda kind, data: struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))

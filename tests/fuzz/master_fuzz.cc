@@ -3,6 +3,7 @@
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/text_format.h>
 
+#include "distributed/rpc/feed_placer.h"
 #include "fuzz_target.h"
 #include "master_fixture.h"
 
@@ -53,14 +54,21 @@ bool Parse(std::string_view bytes, Request* request) {
   return request->ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
 }
 
+// The request comes in two parts, the first of them so long that a large feed gets its place.
 template <typename Request, typename Read>
-bool ReadWith(Read read, Master& master, std::string_view bytes, Request* request) {
-  google::protobuf::io::CodedInputStream in(reinterpret_cast<const uint8_t*>(bytes.data()),
-                                            static_cast<int>(bytes.size()));
+bool ReadWith(Read read, FeedPlacer::Kind kind, Master& master, std::string_view bytes,
+              Request* request) {
+  const auto allocator_of = [&](const std::string& handle) { return master.AllocatorOf(handle); };
+  ReceivedMessage message(std::make_shared<MessageMemory>(0), bytes.size(),
+                          ReceivedMessage::Packing::kNone);
+  message.Take(bytes.substr(0, bytes.size() / 2));
+  FeedPlacer(kind, 16).Place(&message, allocator_of);
+  message.Take(bytes.substr(bytes.size() / 2));
+  Require(message.is_whole() && message.ToString() == bytes, "places change no byte");
+  ReceivedMessage::Stream stream(message);
+  google::protobuf::io::CodedInputStream in(&stream);
   in.PushLimit(static_cast<int>(bytes.size()));
-  return read(
-             &in, [&](const std::string& handle) { return master.AllocatorOf(handle); }, request)
-      .ok();
+  return read(&in, message.contents(), allocator_of, request).ok();
 }
 
 void Play(Known& known, int method, std::string_view bytes) {
@@ -86,7 +94,7 @@ void Play(Known& known, int method, std::string_view bytes) {
     }
     case 2: {
       StepRequest request;
-      if (!ReadWith(ReadStepRequest, master, bytes, &request)) return;
+      if (!ReadWith(ReadStepRequest, FeedPlacer::Kind::kStep, master, bytes, &request)) return;
       request.session_handle = known.session;
       (void)known.fuzzed.Run(std::move(request));
       return;
@@ -122,7 +130,8 @@ void Play(Known& known, int method, std::string_view bytes) {
     }
     case 5: {
       CallableRequest request;
-      if (!ReadWith(ReadCallableRequest, master, bytes, &request)) return;
+      if (!ReadWith(ReadCallableRequest, FeedPlacer::Kind::kCallable, master, bytes, &request))
+        return;
       request.session_handle = known.session;
       request.handle = known.callable;
       (void)known.fuzzed.Run(std::move(request));

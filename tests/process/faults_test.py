@@ -140,6 +140,16 @@ class Faults(unittest.TestCase):
         ps.send(signal.SIGCONT)
         self.assertEqual(ps.code(), 0)  # it has lost everybody
 
+    def test_a_job_that_stands_still_as_a_whole_goes_on(self):
+        # As with Ctrl-Z and fg, or when the machine is paused.
+        tasks = self.start_job(steps=6000)
+        for task in tasks:
+            task.send(signal.SIGSTOP)
+        time.sleep(5)  # longer than any one of them could be silent
+        for task in tasks:
+            task.send(signal.SIGCONT)
+        self.assertEqual([task.code() for task in tasks], [0, 0, 0], "\n".join(task.text() for task in tasks))
+
     def test_a_worker_that_dies_is_not_waited_for(self):
         ps, chief, other = self.start_job(steps=4000)
         other.kill()

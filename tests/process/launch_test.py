@@ -441,6 +441,7 @@ class LaunchTest(unittest.TestCase):
         """))
         self.assertIn("carillon server /job:ps/task:0 is ready at", launcher.text)
         self.assertEqual(launcher.row("ps:0")[1], "ended")
+        self.assertRegex(launcher.text, r"ps:0 +│ [\d:.]+ I (?!ps:0)", "the task is said twice")
 
     def test_progress_of_our_programs_is_in_the_table(self):
         launcher = self.run_to_end(["--ps", "0", "--workers", "2", "--flags_off"], ["mnist_mlp", "--steps", "20", "--test_images", "100"])

@@ -139,7 +139,7 @@ op("RestoreV2", dict(prefix=saved, tensor_names=const("string", ["a"]), shape_an
     dict(tensor_names=const("string", ["a", "a"])),
 ])
 op("MergeV2Checkpoints", dict(checkpoint_prefixes=const("string", [str(FOLDER / "missing")]), destination_prefix=const("string", str(FOLDER / "m"))), count=0, empty=0, special=0, bad=[
-    dict(), dict(checkpoint_prefixes=const("string", "x")), dict(destination_prefix=const("string", ["x"]))])
+    dict(), dict(checkpoint_prefixes=const("string", "x")), dict(checkpoint_prefixes=const("string", [])), dict(destination_prefix=const("string", ["x"]))])
 op("ShardedFilename", dict(basename=t("string", ""), shard=t("int32", "", between(-3, 200000)), num_shards=t("int32", "", between(0, 200000))), count=4, empty=0, special=0,
    bad=[dict(shard=const("int32", [1]))])
 op("ShardedFilespec", dict(basename=t("string", ""), num_shards=t("int32", "", between(0, 200000))), count=3, empty=0, special=0, bad=[dict(basename=const("string", ["a"]))])

@@ -223,6 +223,19 @@ def conditionals_in_conditionals(c, tf):
     return [a, b]
 
 
+@program(ops=["ZerosLike"], count=2)
+def second_derivative_of_a_conditional(c, tf):
+    """What the first one keeps of a branch goes into an optional, which holds nothing when the other one is taken."""
+    x, p = c.feed(c.array("float", (3,))), c.feed(np.bool_(c.chance()))
+    results = []
+    with functional_control_flow(tf):
+        for taken in [p, tf.logical_not(p)]:
+            y = tf.cond(taken, lambda: tf.sin(x) * x, lambda: x * 2.0)
+            first = tf.gradients(y, x)[0]
+            results += [y, first, tf.gradients(first, x)[0]]
+    return results
+
+
 @program(ops=["StatelessCase"], count=8)
 def choice(c, tf):
     x, index = c.feed(c.array("float", (2,))), c.feed(const("int32", c.int(-2, 5)))

@@ -150,6 +150,10 @@ op(["All", "Any"], dict(input=t("bool"), reduction_indices=v("Tidx", some_axes("
 # Long ones, which several threads share.
 op(["Sum", "Mean", "Max"], dict(input=t("T", (60, 50, 40)), reduction_indices=v("int32", lambda c: c.pick([0], [1], [2], [0, 1], [0, 2], [1, 2], [0, 1, 2]))),
    dict(T=FLOATS), count=8, empty=0, special=0, atol=2e-4)
+# Rows as long as vector registers, and a little longer.
+for length in (4, 5, 8, 9, 12, 16, 17, 24, 25, 31, 32, 33):
+    op(["Sum", "Mean", "Prod", "EuclideanNorm"], dict(input=t("T", (3, length), between(1, 3)), reduction_indices=v("int32", lambda c: [1])),
+       dict(T=["int32", "int64"]), count=2, empty=0, special=0)
 
 ARG_BAD = [dict(input=zeros("float", 2, 3), dimension=const("int32", 2)), dict(input=zeros("float", 2, 3), dimension=const("int32", [1])),
            dict(input=zeros("float", 0, 3), dimension=const("int32", 0)), dict(input=zeros("float"), dimension=const("int32", 0))]
@@ -280,11 +284,12 @@ sparse_types = dict(Tidx=INDEX, Tsegmentids=INDEX)
 # Without indices TensorFlow's gradient is whatever its memory held before.
 some_indices = lambda inputs, attrs: inputs["indices"].size > 0 and ["data"]
 for name, types in [("Sum", NUMBERS), ("Mean", ALL_FLOATS), ("SqrtN", ALL_FLOATS)]:
-    op(f"SparseSegment{name}", dict(data=t("T", table_rows), indices=picks, segment_ids=pick_ids), dict(sparse_types, T=types),
+    op(f"SparseSegment{name}", dict(data=t("T", table_rows), indices=picks, segment_ids=pick_ids),
+       dict(sparse_types, T=types, sparse_gradient=[False, True]),
        gradient=some_indices, bad=sparse_bad)
     op(f"SparseSegment{name}WithNumSegments",
        dict(data=t("T", table_rows), indices=picks, segment_ids=pick_ids, num_segments=v("Tnumsegments", lambda c: c.int(12, 14))),
-       dict(sparse_types, T=types, Tnumsegments=INDEX), gradient=some_indices,
+       dict(sparse_types, T=types, Tnumsegments=INDEX, sparse_gradient=[False, True]), gradient=some_indices,
        bad=[dict(case, num_segments=const("int32", 9)) for case in sparse_bad] +
            [dict(data=zeros("float", 3, 2), indices=const("int32", [0, 1]), segment_ids=const("int32", [0, 4]), num_segments=const("int32", 2))])
     # TensorFlow leaves the output of no indices at all unset.
@@ -295,6 +300,17 @@ for name, types in [("Sum", NUMBERS), ("Mean", ALL_FLOATS), ("SqrtN", ALL_FLOATS
        bad=[dict(grad=zeros("float", 3, 2), indices=const("int32", [0, 6]), segment_ids=const("int32", [0, 1]), output_dim0=const("int32", 5)),
             dict(grad=zeros("float", 3, 2), indices=const("int32", [0, 1]), segment_ids=const("int32", [0, 3]), output_dim0=const("int32", 5)),
             dict(grad=zeros("float", 3, 2), indices=const("int32", [0, 1]), segment_ids=const("int32", [0, 1]), output_dim0=const("int32", -1))])
+    op(f"SparseSegment{name}GradV2",
+       dict(grad=t("T", lambda c: (4,) + c.any_shape(0, 2)), indices=picks, segment_ids=v("Tsegmentids", lambda c: c.rng.integers(0, 4, c.dim("n"))),
+            dense_output_dim0=v("int32", lambda c: c.pick(5, 6, 0, 2**31 - 1))),
+       dict(sparse_types, T=ALL_FLOATS),
+       bad=[dict(grad=zeros("float", 3, 2), indices=const("int32", [0, 6]), segment_ids=const("int32", [0, 1]), dense_output_dim0=const("int32", 5)),
+            dict(grad=zeros("float", 3, 2), indices=const("int32", [0, -1]), segment_ids=const("int32", [0, 1]), dense_output_dim0=const("int32", 5)),
+            dict(grad=zeros("float", 3, 2), indices=const("int32", [0, 1]), segment_ids=const("int32", [0, 3]), dense_output_dim0=const("int32", 5)),
+            dict(grad=zeros("float", 3, 2), indices=const("int32", [0, 1]), segment_ids=const("int32", [-1, 1]), dense_output_dim0=const("int32", 5)),
+            dict(grad=zeros("float", 3, 2), indices=const("int32", [0, 1]), segment_ids=const("int32", [0]), dense_output_dim0=const("int32", 5)),
+            dict(grad=zeros("float", 3, 2), indices=const("int32", [0, 1]), segment_ids=const("int32", [0, 1]), dense_output_dim0=const("int32", -1)),
+            dict(grad=zeros("float", 3, 2), indices=const("int32", [0, 1]), segment_ids=const("int32", [0, 1]), dense_output_dim0=const("int32", [5]))])
 
 # Counting.
 op("Bincount", dict(arr=v("int32", lambda c: c.rng.integers(0, 7, c.any_shape(0, 3))), size=v("int32", lambda c: c.int(0, 9)),
@@ -303,6 +319,29 @@ op("Bincount", dict(arr=v("int32", lambda c: c.rng.integers(0, 7, c.any_shape(0,
    bad=[dict(arr=const("int32", [1, -1]), size=const("int32", 3), weights=zeros("float", 0)),
         dict(arr=const("int32", [1, 1]), size=const("int32", -3), weights=zeros("float", 0)),
         dict(arr=const("int32", [1, 1]), size=const("int32", 3), weights=zeros("float", 3))])
+# TensorFlow infers a scalar from a scalar input and a size that is not known, but gives a vector; the program has one.
+op("DenseBincount", dict(input=v("Tidx", lambda c: c.rng.integers(0, 7, c.any_shape(1, 2))), size=v("Tidx", lambda c: c.int(0, 9)),
+                         weights=lambda c: c.array(c["T"], c.shape("input") if c.chance() else (0,), special=False)),
+   dict(Tidx=INDEX, T=["float", "double", "int32", "int64"], binary_output=[False, True]),
+   bad=[dict(input=const("int32", [1, -1]), size=const("int32", 3), weights=zeros("float", 0)),
+        dict(input=const("int32", [[1, -1]]), size=const("int32", 0), weights=zeros("float", 0)),
+        dict(input=const("int32", [[[1]]]), size=const("int32", 3), weights=zeros("float", 0)),
+        dict(input=const("int32", [1, 1]), size=const("int32", -3), weights=zeros("float", 0)),
+        dict(input=const("int32", [1, 1]), size=const("int32", [3]), weights=zeros("float", 0)),
+        dict(input=const("int64", [1, 1]), size=const("int64", 2**62), weights=zeros("float", 0)),
+        dict(input=const("int32", [1, 1]), size=const("int32", 3), weights=zeros("float", 3)),
+        dict(input=const("int32", [[1, 1]]), size=const("int32", 3), weights=zeros("float", 2))])
+
+
+@program(ops=["DenseBincount"], count=2)
+def counts_of_values(c, tf):
+    rows = c.feed(c.rng.integers(0, 7, (3, 4)).astype(np.int32))
+    weights = c.feed(c.array("float", (3, 4), special=False))
+    count = tf.math.bincount
+    scalar = tf.raw_ops.DenseBincount(input=rows[0, 0], size=5, weights=weights[0, 0], binary_output=c.chance())
+    return [scalar, count(rows[0]), count(rows, minlength=9), count(rows, weights, maxlength=4)]
+
+
 op("HistogramFixedWidth", dict(values=t("T", None, usual, special=False), value_range=v("T", [-2, 3]), nbins=v("int32", lambda c: c.int(1, 6))),
    dict(T=["float", "double", "int32", "int64"], dtype=INDEX), special=0,
    bad=[dict(values=zeros("float", 2), value_range=const("float", [1, 1]), nbins=const("int32", 2)),

@@ -85,26 +85,80 @@ def stages(c, tf):
     return [raw.StageSize(**area)]
 
 
-@program(ops=["MapStage", "MapUnstage", "MapUnstageNoKey", "MapPeek", "MapSize", "MapIncompleteSize", "MapClear"], count=3)
-def staged_under_keys(c, tf):
-    raw = tf.raw_ops
+MAP_OPS = ["Stage", "Unstage", "UnstageNoKey", "Peek", "Size", "IncompleteSize", "Clear"]
+
+
+def map_ops(tf, kind):
+    return [getattr(tf.raw_ops, kind + name) for name in MAP_OPS]
+
+
+def under_keys(c, tf, kind):
+    stage, unstage, unstage_no_key, peek, size, incomplete_size, clear = map_ops(tf, kind)
     area = dict(dtypes=[tf.float32, tf.int32], shared_name="area")
     key = lambda k: tf.constant(k, tf.int64)
-    sizes = lambda: c.run([raw.MapSize(**area), raw.MapIncompleteSize(**area)])
+    sizes = lambda: c.run([size(**area), incomplete_size(**area)])
     f, i = c.feed(c.array("float", (2,))), c.feed(c.array("int32", (3,)))
-    c.run([], [raw.MapStage(key=key(3), indices=[0, 1], values=[f, i], **area)])
-    c.run([], [raw.MapStage(key=key(1), indices=[1], values=[i], **area)])
+    c.run([], [stage(key=key(3), indices=[0, 1], values=[f, i], **area)])
+    c.run([], [stage(key=key(1), indices=[1], values=[i], **area)])
     sizes()
-    c.run([], [raw.MapStage(key=key(1), indices=[0], values=[f], **area)])
+    c.run([], [stage(key=key(1), indices=[0], values=[f], **area)])
     sizes()
-    c.run(raw.MapPeek(key=key(1), indices=[0, 1], **area))
-    c.run(raw.MapUnstage(key=key(1), indices=[0, 1], **area))
-    rest = raw.MapUnstageNoKey(indices=[0, 1], **area)
+    c.run(peek(key=key(1), indices=[0, 1], **area))
+    c.run(unstage(key=key(1), indices=[0, 1], **area))
+    rest = unstage_no_key(indices=[0, 1], **area)
     c.run([rest.key, *rest.values])
     sizes()
-    c.run([], [raw.MapStage(key=key(9), indices=[0], values=[f], **area)])
+    c.run([], [stage(key=key(9), indices=[0], values=[f], **area)])
+    c.run([], [clear(**area)])
+    return [size(**area), incomplete_size(**area)]
+
+
+@program(ops=["Map" + name for name in MAP_OPS], count=3)
+def staged_under_keys(c, tf):
+    return under_keys(c, tf, "Map")
+
+
+@program(ops=["OrderedMap" + name for name in MAP_OPS], count=3)
+def staged_under_ordered_keys(c, tf):
+    return under_keys(c, tf, "OrderedMap")
+
+
+@program(ops=["OrderedMapStage", "OrderedMapUnstageNoKey"], count=2)
+def ordered_keys_come_in_order(c, tf):
+    stage, _, unstage_no_key, *_ = map_ops(tf, "OrderedMap")
+    area = dict(dtypes=[tf.float32], shared_name="ordered_area", capacity=c.pick(0, 5))
+    for k in c.rng.permutation([-7, 0, 2, 5, 2**40]):
+        c.run([], [stage(key=tf.constant(k, tf.int64), indices=[0], values=[c.feed(c.array("float", (2,)))], **area)])
+    for _ in range(5):
+        taken = unstage_no_key(indices=[0], **area)
+        c.run([taken.key, *taken.values])
+
+
+@program(ops=["StageSize", "MapSize", "OrderedMapSize"], count=1)
+def areas_of_three_kinds_under_one_name(c, tf):
+    raw = tf.raw_ops
+    area = dict(dtypes=[tf.float32], shared_name="of_three_kinds")
+    sizes = [raw.StageSize(**area), raw.MapSize(**area), raw.OrderedMapSize(**area)]
+    c.run([], [raw.OrderedMapStage(key=tf.constant(1, tf.int64), indices=[0], values=[1.0], **area)])
+    c.run(sizes)
+    c.run([], [raw.Stage(values=[1.0], shared_name="of_three_kinds")])
+    c.run(sizes)
     c.run([], [raw.MapClear(**area)])
-    return [raw.MapSize(**area), raw.MapIncompleteSize(**area)]
+    return sizes
+
+
+def bad_ordered_map(name, **stage):
+    def run(c, tf):
+        given = dict(dict(key=tf.constant(1, tf.int64), indices=[0], values=[1.0], dtypes=[tf.float32, tf.int32], shared_name=name), **stage)
+        for _ in range(2 if not stage else 1):
+            c.run([], [tf.raw_ops.OrderedMapStage(**given)])
+
+    run.__name__ = name
+    fails(run)
+
+
+bad_ordered_map("ordered_part_twice")
+bad_ordered_map("ordered_part_that_is_not_there", indices=[2])
 
 
 @program(ops=["GetSessionTensor"], count=1, may_fail=True)

@@ -31,6 +31,7 @@ op("ReadVariableOp", dict(resource=resource(t("dtype"))), dict(dtype=ALL_TYPES),
    bad=[dict(resource=resource(t("float", (2,)), initialized=False), dtype="float"), dict(resource=resource(t("int32", (2,))), dtype="float")])
 op("IsVariableInitialized", dict(ref=ref(t("dtype"))), dict(dtype=ALL_TYPES))
 op("VarIsInitializedOp", dict(resource=resource(t(ALL_TYPES))))
+op("DisableCopyOnRead", dict(resource=resource(t(ALL_TYPES))), bad=[dict(resource=resource(t("float", (2,)), initialized=False))])
 op("VariableShape", dict(input=resource(t(ALL_TYPES))), dict(out_type=INDEX))
 op("RefIdentity", dict(input=ref(t("T"))), dict(T=ALL_TYPES))
 op("CountUpTo", dict(ref=ref(t("T", "", one_of(0, 2, 4)))), dict(T=INDEX, limit=5), empty=0,

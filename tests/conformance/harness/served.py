@@ -41,7 +41,7 @@ class Server:
         self._process.wait()
 
     def restart(self):
-        """Starts a server anew, where the one that was killed had been."""
+        """Starts a server anew, where the one that was killed, or stopped, had been."""
         self._start(self._target.rpartition(":")[2])
 
     def death(self):

@@ -238,6 +238,33 @@ def recovers_in_the_middle_of_a_step(scene):
         assert session.run(step) == 4
 
 
+@scenario(deadline=120)
+def recovers_when_the_server_is_stopped_in_a_step(scene):
+    """The step that SIGTERM ends is repeated in a new session, as if the server had been killed."""
+    _, train, step = regression()
+    queue = tf1.FIFOQueue(1, [tf.int32], [[]], shared_name="waited_for")
+    wait, come = queue.dequeue(), queue.enqueue(7)
+    ends = []
+    with tf1.train.MonitoredTrainingSession(scene.target, checkpoint_dir=str(scene.folder), save_checkpoint_steps=1) as session:
+        for _ in range(3):
+            session.run(train)
+
+        def stop():
+            time.sleep(0.5)
+            ends.append(scene.server.stop())
+            scene.server.restart()
+            with tf1.Session(scene.target, graph=wait.graph) as other:
+                other.run(come)
+
+        thread = threading.Thread(target=stop)
+        thread.start()
+        assert session.run(wait) == 7
+        thread.join()
+        assert ends == [None], ends
+        session.run(train)
+        assert session.run(step) == 4
+
+
 @scenario
 def a_restarted_server_knows_no_old_session(scene):
     v = tf1.Variable(1.0)

@@ -520,6 +520,9 @@ def placements_are_logged_as_tensorflow_logs_them(scene):
     # TensorFlow places the whole graph; we place what runs.
     assert set(ours) <= set(theirs) and len(ours) > 20, set(ours) - set(theirs)
     assert count < 2 * len(ours), "placements are logged again and again"
+    with open(scene.path("log")) as log:
+        for line in log:
+            assert re.match(r"\d\d:\d\d:\d\d\.\d+ [IWE] (ps|worker):\d ", line), line
 
 
 @scenario

@@ -247,3 +247,26 @@ def tables(scene):
         session.run(tf1.tables_initializer())
         assert session.run(found).tolist() == [2, -1, 1]
         assert session.run(table.size()) == 2
+
+
+@scenario
+def iterators_are_shared_by_name_only(scene):
+    data = tf.data.Dataset.range(100)
+    once = tf1.data.make_one_shot_iterator(data).get_next()
+    own, shared = tf1.data.make_initializable_iterator(data), tf1.data.make_initializable_iterator(data, shared_name="for_all")
+    of_own, of_shared = own.get_next(), shared.get_next()
+    with scene.session() as first, scene.session() as second:
+        assert [first.run(once) for _ in range(3)] == [0, 1, 2]
+        assert second.run(once) == 0
+        assert first.run(once) == 3
+        first.run([own.initializer, shared.initializer])
+        assert [first.run(of_shared), second.run(of_shared)] == [0, 1]
+        assert first.run(of_own) == 0
+        try:
+            second.run(of_own)
+            raise AssertionError("it sees the iterator of another session")
+        except tf.errors.FailedPreconditionError:
+            pass
+    with scene.session() as third:
+        assert third.run(once) == 0
+        assert third.run(of_shared) == 2

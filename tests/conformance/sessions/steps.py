@@ -1,5 +1,6 @@
 """Steps: what a session answers, fed and fetched in every way that the client knows."""
 
+import re
 import threading
 import time
 
@@ -167,6 +168,41 @@ def errors_name_their_op(scene):
         assert error.op is not None
         names = session.run(tf1.report_uninitialized_variables())
         assert names.tolist() == [b"v"]
+        raises(tf.errors.FailedPreconditionError, session.run, tf1.assert_variables_initialized([v]))
+
+
+@scenario
+def effects_are_kept_where_shapes_alone_are_used(scene):
+    x = tf1.placeholder(tf.float32, [None, 3], name="x")
+    v = tf1.get_variable("v", [], initializer=tf1.zeros_initializer())
+    with tf.control_dependencies([v.assign_add(1.0)]):
+        counted = tf.identity(x * 2)
+    with tf.control_dependencies([tf1.Assert(tf.reduce_all(x > 0), ["not positive"])]):
+        checked = tf.identity(x)
+    gradient = tf1.gradients(counted, x)[0]
+    with scene.session() as session:
+        session.run(v.initializer)
+        ones = np.ones([2, 3], np.float32)
+        assert session.run(tf.shape(counted)[0], {x: ones}) == 2 and session.run(v) == 1
+        assert session.run(tf.ones_like(counted), {x: ones}).sum() == 6 and session.run(v) == 2
+        assert session.run(gradient, {x: ones}).sum() == 12 and session.run(v) == 3
+        assert session.run(tf.shape(checked), {x: ones}).tolist() == [2, 3]
+        raises(tf.errors.InvalidArgumentError, session.run, tf.shape(checked), {x: -ones})
+
+
+@scenario
+def ops_that_are_not_known_are_in_nobodys_way(scene):
+    unknown = tf1.py_func(lambda x: x + 1, [tf.constant(1.0)], tf.float32, name="unknown")
+    after = tf.identity(unknown, name="after")
+    with scene.session() as session:
+        assert session.run(tf.constant(1.0) + 1) == 2
+        for wanted in (unknown, after, after.op):
+            error = raises(tf.errors.NotFoundError, session.run, wanted)
+            assert error.op.name == "unknown" and "function of Python" in error.message and "nearest" not in error.message, error
+        with tf.control_dependencies([after]):
+            later = tf.no_op()
+        assert raises(tf.errors.NotFoundError, session.run, later).op.name == "unknown"
+        assert session.run(tf.constant(2.0) + 1) == 3
 
 
 @scenario
@@ -239,15 +275,35 @@ def metadata(scene):
         assert device in [d.name for d in session.list_devices()], device
         node = stats["product"]
         assert node.all_start_micros > 1e15 and node.op_end_rel_micros >= node.op_start_rel_micros >= 0
-        assert "MatMul" in node.timeline_label, node.timeline_label
+        assert re.match(r"product = MatMul\(_arg_x_0, w/read\S*\) \w+$", node.timeline_label), node.timeline_label
+        assert [(one.slot, one.tensor_description.dtype) for one in node.output] == [(0, tf.float32.as_datatype_enum)], node.output
+        assert [dim.size for dim in node.output[0].tensor_description.shape.dim] == [50, 50], node.output
+        allocation = node.output[0].tensor_description.allocation_description
+        assert (allocation.requested_bytes, allocation.allocated_bytes, allocation.allocator_name) == (10000, 10000, "cpu"), allocation
+        assert [(one.allocator_name, one.total_bytes, one.peak_bytes) for one in node.memory] == [("cpu", 10000, 10000)], node.memory
         trace = timeline.Timeline(result.step_stats)
         assert "product" in trace.generate_chrome_trace_format(show_memory=True)
-        assert trace.analyze_step_stats(show_dataflow=True, show_memory=True).chrome_trace
+        analysis = timeline.Timeline(result.step_stats).analyze_step_stats(show_dataflow=True, show_memory=True)
+        assert analysis.chrome_trace and analysis.allocator_maximums["cpu"].num_bytes >= 10000, analysis.allocator_maximums
+        wanted = tf1.profiler.ProfileOptionBuilder(tf1.profiler.ProfileOptionBuilder.time_and_memory()).with_empty_output().build()
+        profile = tf1.profiler.profile(session.graph, run_meta=result, cmd="scope", options=wanted)
+        assert profile.total_requested_bytes >= 10000 and profile.total_exec_micros > 0, profile
         graph_nodes = {node.op for graph in result.partition_graphs for node in graph.node}
         assert "MatMul" in graph_nodes, graph_nodes
         nothing = tf1.RunMetadata()
         session.run(z, {x: np.ones((50, 50))}, run_metadata=nothing)
         assert not nothing.step_stats.dev_stats and not nothing.partition_graphs
+
+
+@scenario
+def debugger_is_refused(scene):
+    """A run that TensorFlow's debugger watches is not run as if nobody watched."""
+    y = tf.constant(1, name="watched") + 1
+    options = tf1.RunOptions()
+    options.debug_options.debug_tensor_watch_opts.add(node_name="watched", debug_ops=["DebugIdentity"], debug_urls=["file:///tmp"])
+    with scene.session() as session:
+        assert "'watched'" in raises(tf.errors.UnimplementedError, session.run, y, options=options).message
+        assert session.run(y) == 2
 
 
 @scenario

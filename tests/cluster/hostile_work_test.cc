@@ -1,0 +1,293 @@
+// Steps that are small to ask for and large to do: in memory that is not a tensor's, or in time.
+#include <gtest/gtest.h>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/strings.h"
+#include "base/work_scope.h"
+#include "carillon/server.h"
+#include "eventually.h"
+#include "own_process.h"
+#include "raw_client.h"
+
+namespace carillon {
+namespace {
+
+constexpr int64_t kMiB = 1 << 20;
+
+std::string Text(const std::string& name, const std::string& value) {
+  return NodeText(name, "Const", {},
+                  Attr("dtype", "type: DT_STRING") +
+                      Attr("value", StrCat("tensor { dtype: DT_STRING tensor_shape { } string_val: "
+                                           "\"",
+                                           value, "\" }")));
+}
+
+std::string Type(const std::string& attr, const std::string& dtype) {
+  return Attr(attr, StrCat("type: DT_", dtype));
+}
+
+// `many` is a vector of zeros, `texts` one of empty strings, `long` a string: together they make
+// more than a gigabyte.
+std::string Parts() {
+  constexpr int64_t kMany = 20'000;
+  return ConstText("dims", {kMany}, "DT_INT32") + ConstText("zero", {0}, "DT_INT32", true) +
+         ConstText("one", {1}, "DT_INT32", true) +
+         NodeText("many", "Fill", {"dims", "zero"}, Type("T", "INT32")) + Text("empty", "") +
+         NodeText("texts", "Fill", {"dims", "empty"}, Type("T", "STRING")) +
+         Text("long", std::string(64 << 10, 'a')) +
+         NodeText("longs", "ExpandDims", {"long", "zero"}, Type("T", "STRING"));
+}
+
+// A serialized message of a million empty fields, of two bytes each; `tag` as GraphDefs write it.
+std::string ManyFields(const std::string& name, const std::string& tag) {
+  std::string fields;
+  for (int i = 0; i < 1'000'000; ++i) fields += StrCat(tag, "\\000");
+  return Text(name, fields);
+}
+
+struct Attack {
+  std::string name;
+  std::string graph;  // fetched: "out:0"
+};
+
+std::string Out(const std::string& op, const std::vector<std::string>& inputs,
+                const std::string& attrs) {
+  return Parts() + NodeText("out", op, inputs, attrs);
+}
+
+std::string DataSet(const std::string& op, const std::vector<std::string>& more_inputs,
+                    const std::string& attrs = "") {
+  const std::string types =
+      Attr("output_types", "list { type: DT_INT64 }") + Attr("output_shapes", "list { shape { } }");
+  const std::string of_many = Attr("output_types", "list { type: DT_INT64 }") +
+                              Attr("output_shapes", "list { shape { unknown_rank: true } }");
+  std::vector<std::string> inputs{"range"};
+  inputs.insert(inputs.end(), more_inputs.begin(), more_inputs.end());
+  return ConstText("from", {0}, "DT_INT64", true) +
+         ConstText("to", {int64_t{1} << 50}, "DT_INT64", true) +
+         ConstText("step", {1}, "DT_INT64", true) +
+         NodeText("no", "Const", {},
+                  Type("dtype", "BOOL") +
+                      Attr("value", "tensor { dtype: DT_BOOL tensor_shape { } bool_val: false }")) +
+         NodeText("range", "RangeDataset", {"from", "to", "step"}, types) +
+         NodeText("set", op, inputs, of_many + attrs) +
+         NodeText("iterator", "IteratorV2", {},
+                  of_many + Attr("shared_name", "s: \"\"") + Attr("container", "s: \"\"")) +
+         NodeText("start", "MakeIterator", {"set", "iterator"}) +
+         NodeText("out", "IteratorGetNext", {"iterator", "^start"}, of_many);
+}
+
+std::vector<Attack> TextAttacks() {
+  return {
+      {"GatherV2",
+       Out("GatherV2", {"longs", "many", "zero"},
+           Type("Tparams", "STRING") + Type("Tindices", "INT32") + Type("Taxis", "INT32"))},
+      {"RegexReplace", Parts() + Text("pattern", "a") + Text("by", std::string(20'000, 'b')) +
+                           NodeText("out", "RegexReplace", {"long", "pattern", "by"})},
+      {"ReduceJoin", Out("ReduceJoin", {"texts", "zero"},
+                         Attr("separator", StrCat("s: \"", std::string(64 << 10, 'a'), "\"")))},
+      {"UnsortedSegmentJoin",
+       Out("UnsortedSegmentJoin", {"texts", "many", "one"},
+           Type("Tindices", "INT32") +
+               Attr("separator", StrCat("s: \"", std::string(64 << 10, 'a'), "\"")))},
+      {"Substr", Parts() + ConstText("length", {60'000}, "DT_INT32", true) +
+                     NodeText("lengths", "Fill", {"dims", "length"}, Type("T", "INT32")) +
+                     NodeText("out", "Substr", {"long", "many", "lengths"}, Type("T", "INT32"))},
+      {"OneHot",
+       Out("OneHot", {"many", "one", "long", "empty"}, Type("T", "STRING") + Type("TI", "INT32"))},
+      {"SelectV2",
+       Parts() + NodeText("which", "Equal", {"many", "zero"}, Type("T", "INT32")) +
+           NodeText("out", "SelectV2", {"which", "long", "empty"}, Type("T", "STRING"))},
+      {"Add", Out("Add", {"texts", "long"}, Type("T", "STRING"))},
+      {"StringJoin", Out("StringJoin", {"texts", "long"}, Attr("N", "i: 2"))},
+      {"SparseToDense", Parts() + ConstText("at", {0}, "DT_INT32") +
+                            NodeText("out", "SparseToDense", {"at", "dims", "long", "long"},
+                                     Type("T", "STRING") + Type("Tindices", "INT32"))},
+      {"AsString", Out("AsString", {"many"}, Type("T", "INT32") + Attr("width", "i: 60000"))},
+      {"Tile", Out("Tile", {"longs", "dims"}, Type("T", "STRING"))},
+      {"BroadcastTo", Out("BroadcastTo", {"longs", "dims"}, Type("T", "STRING"))},
+      {"Fill", Out("Fill", {"dims", "long"}, Type("T", "STRING"))},
+      {"GatherNd", Parts() + NodeText("at", "ExpandDims", {"many", "one"}, Type("T", "INT32")) +
+                       NodeText("out", "GatherNd", {"longs", "at"},
+                                Type("Tparams", "STRING") + Type("Tindices", "INT32"))},
+      {"MergeSummary", ManyFields("values", "\\012") +
+                           NodeText("out", "MergeSummary", {"values"}, Attr("N", "i: 1"))},
+      {"ParseTensor", ManyFields("strings", "\\102") +
+                          NodeText("out", "ParseTensor", {"strings"}, Type("out_type", "STRING"))},
+      {"BatchDataset of numbers", DataSet("BatchDatasetV2", {"to", "no"})},
+      {"ShuffleDataset", DataSet("ShuffleDataset", {"to", "from", "from"},
+                                 Attr("reshuffle_each_iteration", "b: true"))},
+  };
+}
+
+// Of the whole process, beyond what it had before.
+TEST(HostileWork, TakesNoMoreMemoryThanTheLimit) {
+  if (!WorkScope::Counts()) GTEST_SKIP() << "the sanitizer owns operator new";
+  constexpr int64_t kLimit = 96 * kMiB;
+  const Server server({.memory_limit_bytes = kLimit});
+  RawClient client(server.port());
+  for (const Attack& attack : TextAttacks()) {
+    const int64_t before = ResidentBytes();
+    ResetPeakResidentBytes();
+    const Status status = client.RunOnce(GraphOf(attack.graph), "out:0");
+    EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << attack.name << ": " << status;
+    // Messages, graphs and programs are not in the limit; a vector that grows has two copies.
+    EXPECT_LT(PeakResidentBytes() - before, 3 * kLimit) << attack.name;
+    EXPECT_TRUE(Eventually([&] { return server.bytes_in_use() == 0; }))
+        << attack.name << " leaves " << server.bytes_in_use();
+  }
+}
+
+std::string Image(int64_t side) {
+  return ConstText("shape", {1, side, side, 1}, "DT_INT32") +
+         NodeText("image", "RandomUniform", {"shape"}, Type("dtype", "FLOAT") + Type("T", "INT32"));
+}
+
+std::string Window(const std::string& name, int64_t side) {
+  return Attr(name, StrCat("list { i: 1 i: ", side, " i: ", side, " i: 1 }"));
+}
+
+// In an order without pattern, so that an automaton meets ever new states.
+std::string LettersAAndB(size_t count) {
+  std::mt19937 random(1);
+  std::string letters;
+  for (size_t i = 0; i < count; ++i) letters.push_back(random() % 2 == 0 ? 'a' : 'b');
+  return letters;
+}
+
+std::vector<Attack> LongAttacks() {
+  const std::string padding = Attr("padding", "s: \"SAME\"");
+  const std::string float_t = Type("T", "FLOAT");
+  return {
+      {"MaxPool",
+       Image(2000) + NodeText("out", "MaxPool", {"image"},
+                              float_t + Window("ksize", 2000) + Window("strides", 1) + padding)},
+      {"AvgPool",
+       Image(2000) + NodeText("out", "AvgPool", {"image"},
+                              float_t + Window("ksize", 2000) + Window("strides", 1) + padding)},
+      {"LRN", ConstText("shape", {1, 1, 1, 1 << 22}, "DT_INT32") +
+                  NodeText("image", "RandomUniform", {"shape"},
+                           Type("dtype", "FLOAT") + Type("T", "INT32")) +
+                  NodeText("out", "LRN", {"image"}, float_t + Attr("depth_radius", "i: 4000000"))},
+      {"Conv2D", Image(2000) + ConstText("filter_shape", {2000, 2000, 1, 1}, "DT_INT32") +
+                     NodeText("filter", "RandomUniform", {"filter_shape"},
+                              Type("dtype", "FLOAT") + Type("T", "INT32")) +
+                     NodeText("out", "Conv2D", {"image", "filter"},
+                              float_t + Window("strides", 1) + padding)},
+      {"Conv2D with a filter for which there is no fast way",
+       Image(1000) + ConstText("filter_shape", {700, 700, 1, 1}, "DT_INT32") +
+           NodeText("filter", "RandomUniform", {"filter_shape"},
+                    Type("dtype", "FLOAT") + Type("T", "INT32")) +
+           NodeText("out", "Conv2D", {"image", "filter"},
+                    float_t + Window("strides", 1) + padding)},
+      {"MatMul of integers",
+       ConstText("shape", {4000, 4000}, "DT_INT32") + ConstText("two", {2}, "DT_INT32", true) +
+           NodeText("matrix", "Fill", {"shape", "two"}, Type("T", "INT32")) +
+           NodeText("product", "MatMul", {"matrix", "matrix"}, Type("T", "INT32")) +
+           NodeText("more", "MatMul", {"product", "matrix"}, Type("T", "INT32")) +
+           NodeText("out", "MatMul", {"more", "matrix"}, Type("T", "INT32"))},
+      {"SparseSegmentSum",
+       ConstText("shape", {1, 1 << 22}, "DT_INT32") + ConstText("dims", {1 << 22}, "DT_INT32") +
+           ConstText("zero", {0}, "DT_INT32", true) +
+           NodeText("data", "RandomUniform", {"shape"},
+                    Type("dtype", "FLOAT") + Type("T", "INT32")) +
+           NodeText("zeros", "Fill", {"dims", "zero"}, Type("T", "INT32")) +
+           NodeText("out", "SparseSegmentSum", {"data", "zeros", "zeros"}, float_t)},
+      {"Substr", ConstText("dims", {100'000}, "DT_INT32") +
+                     ConstText("one", {1}, "DT_INT32", true) +
+                     Text("text", std::string(1 << 20, 'a')) +
+                     NodeText("ones", "Fill", {"dims", "one"}, Type("T", "INT32")) +
+                     NodeText("out", "Substr", {"text", "ones", "ones"},
+                              Type("T", "INT32") + Attr("unit", "s: \"UTF8_CHAR\""))},
+      {"RegexFullMatch", ConstText("dims", {2000}, "DT_INT32") +
+                             Text("text", LettersAAndB(16 << 10)) +
+                             Text("pattern", "[ab]*a[ab]{400}c") +
+                             NodeText("texts", "Fill", {"dims", "text"}, Type("T", "STRING")) +
+                             NodeText("out", "RegexFullMatch", {"texts", "pattern"})},
+      {"ScatterAdd of one value",
+       ConstText("shape", {2, 1 << 22}, "DT_INT32") + ConstText("dims", {100'000}, "DT_INT32") +
+           ConstText("zero", {0}, "DT_INT32", true) + ConstText("one", {1}, "DT_INT32", true) +
+           NodeText("zeros", "Fill", {"shape", "zero"}, Type("T", "INT32")) +
+           NodeText("indices", "Fill", {"dims", "one"}, Type("T", "INT32")) +
+           NodeText("variable", "VariableV2", {},
+                    Type("dtype", "INT32") +
+                        Attr("shape", "shape { dim { size: 2 } dim { size: 4194304 } }")) +
+           NodeText("assigned", "Assign", {"variable", "zeros"}, Type("T", "INT32")) +
+           NodeText("out", "ScatterAdd", {"assigned", "indices", "one"},
+                    Type("T", "INT32") + Type("Tindices", "INT32"))},
+  };
+}
+
+// Each of `depth` functions calls the next one in both branches of a condition: twice as many nodes
+// a function.
+std::string NestedConditions(int depth) {
+  const auto branch = [](const std::string& name, int i) {
+    return Attr(name, StrCat("func { name: \"f", i, "\" }"));
+  };
+  const auto condition = [&](const std::string& name, int i) {
+    return NodeText(name, "StatelessIf", {"p", "p", "x"},
+                    Type("Tcond", "BOOL") + Attr("Tin", "list { type: DT_BOOL type: DT_FLOAT }") +
+                        Attr("Tout", "list { type: DT_FLOAT }") + branch("then_branch", i) +
+                        branch("else_branch", i));
+  };
+  std::string library;
+  for (int i = 0; i <= depth; ++i) {
+    std::string body =
+        i < depth ? condition("z", i + 1) : NodeText("z", "Identity", {"x"}, Type("T", "FLOAT"));
+    body.replace(0, body.find('{'), "node_def ");
+    StrAppend(&library, "function { signature { name: \"f", i,
+              "\" input_arg { name: \"p\" type: DT_BOOL } input_arg { name: \"x\" type: DT_FLOAT "
+              "} output_arg { name: \"y\" type: DT_FLOAT } } ",
+              body, " ret { key: \"y\" value: \"z:output:0\" } }\n");
+  }
+  return StrCat(
+      "library {\n", library, "}\n",
+      NodeText("p", "Const", {},
+               Type("dtype", "BOOL") +
+                   Attr("value", "tensor { dtype: DT_BOOL tensor_shape { } bool_val: true }")),
+      NodeText("x", "Const", {},
+               Type("dtype", "FLOAT") +
+                   Attr("value", "tensor { dtype: DT_FLOAT tensor_shape { } float_val: 1 }")),
+      condition("out", 0));
+}
+
+// Programs are made of graphs in memory that has a limit, and as long as somebody waits for them.
+TEST(HostileWork, NorDoProgramsThatAreMadeOfSmallGraphs) {
+  if (!WorkScope::Counts()) GTEST_SKIP() << "the sanitizer owns operator new";
+  constexpr int64_t kLimit = 96 * kMiB;
+  const Server server({.memory_limit_bytes = kLimit});
+  RawClient client(server.port());
+  EXPECT_TRUE(client.RunOnce(GraphOf(NestedConditions(5)), "out:0").ok());
+  for (const int depth : {16, 30, 90}) {
+    const int64_t before = ResidentBytes();
+    ResetPeakResidentBytes();
+    const Status status = client.RunOnce(GraphOf(NestedConditions(depth)), "out:0");
+    EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << depth << ": " << status;
+    EXPECT_LT(PeakResidentBytes() - before, 2 * kLimit) << depth;
+  }
+  // Where there is much memory there is still little time.
+  const Server large;
+  RawClient other(large.port());
+  EXPECT_EQ(
+      other.RunOnce(GraphOf(NestedConditions(90)), "out:0", std::chrono::milliseconds(200)).code(),
+      absl::StatusCode::kDeadlineExceeded);
+}
+
+// Each would take minutes, or days. The step ends soon after its time is up: the test has a time
+// limit, too.
+TEST(HostileWork, EndsWhenItsTimeIsUp) {
+  const Server server;
+  RawClient client(server.port());
+  for (const Attack& attack : LongAttacks()) {
+    SCOPED_TRACE(attack.name);
+    const Status status =
+        client.RunOnce(GraphOf(attack.graph), "out:0", std::chrono::milliseconds(200));
+    EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded) << status;
+  }
+}
+
+}  // namespace
+}  // namespace carillon
