@@ -5,18 +5,21 @@ CLANG_FORMAT ?= clang-format-14
 FUZZ_SECONDS ?= 60
 space := $(subst ,, )
 
-.PHONY: build packages demo test bench conformance asan tsan fuzz install format format-check layers help
+.PHONY: build configured packages demo test bench conformance asan tsan fuzz install format format-check layers help
 .DEFAULT_GOAL := build
 
-build: packages          ## build into build/, programs in build/bin/; installs missing packages first
-	@cmake --preset default >build/configure.log || { cat build/configure.log; exit 1; }
+build: configured        ## build into build/, programs in build/bin/; installs missing packages first
 	@cmake --build --preset default -j $(JOBS)
+
+configured: packages
+	@cmake --preset default >build/configure.log || { cat build/configure.log; exit 1; }
 
 packages:                ## install the Debian packages of tools/packages.txt that are missing
 	@tools/install_packages
 	@mkdir -p build
 
-demo: build              ## train a CNN on the embedded digits, on a cluster of one ps and two workers, in about a minute
+demo: configured         ## train a CNN on the embedded digits, on a cluster of one ps and two workers, in about a minute
+	@cmake --build --preset default -j $(JOBS) --target carillon_tool mnist_cnn_distributed
 	@build/bin/carillon launch --ps 1 --workers 2 -- mnist_cnn_distributed --steps 800 --learning_rate 1e-3 --plot build/demo_loss.png
 
 test: build              ## run all tests

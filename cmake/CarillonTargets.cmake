@@ -38,12 +38,13 @@ function(carillon_library name)
   endif()
 endfunction()
 
-# carillon_test(NAME LIBRARIES… SOURCES…): a program of GoogleTest cases, built into build/tests/. The target unit_tests builds them all.
+# carillon_test(NAME LIBRARIES… SOURCES…): a program of GoogleTest cases, built into build/tests/, whose main function is carillon_test_main's.
+# The target unit_tests builds them all.
 add_custom_target(unit_tests)
 function(carillon_test name)
   cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
-  target_link_libraries(${name} PRIVATE carillon_options ${arg_DEPENDS} GTest::gtest_main)
+  target_link_libraries(${name} PRIVATE carillon_options carillon_test_main ${arg_DEPENDS})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
   set_tests_properties(${name} PROPERTIES TIMEOUT 600 LABELS unit)
