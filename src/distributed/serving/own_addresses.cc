@@ -9,13 +9,13 @@
 namespace carillon {
 namespace {
 
-struct Endpoint {
+struct SocketAddress {
   std::string host;  // empty: neither IPv4 nor IPv6
   int port = 0;
 };
 
 // An IPv4 address is written as such even where it comes as one of IPv6.
-Endpoint EndpointOf(const sockaddr* address) {
+SocketAddress EndpointOf(const sockaddr* address) {
   char text[INET6_ADDRSTRLEN] = "";
   if (address == nullptr) return {};
   if (address->sa_family == AF_INET) {
@@ -33,7 +33,7 @@ Endpoint EndpointOf(const sockaddr* address) {
   return {text, ntohs(v6->sin6_port)};
 }
 
-Endpoint PeerEndpoint(int socket) {
+SocketAddress PeerEndpoint(int socket) {
   sockaddr_storage address{};
   socklen_t size = sizeof(address);
   if (getpeername(socket, reinterpret_cast<sockaddr*>(&address), &size) != 0) return {};
@@ -64,7 +64,7 @@ bool OwnAddresses::Contains(const std::string& host) const {
 bool OwnAddresses::IsPeerOf(int socket) const { return Contains(PeerEndpoint(socket).host); }
 
 std::string PeerOf(int socket) {
-  const Endpoint peer = PeerEndpoint(socket);
+  const SocketAddress peer = PeerEndpoint(socket);
   if (peer.host.empty()) return "somebody";
   return peer.host.find(':') == std::string::npos ? StrCat(peer.host, ":", peer.port)
                                                   : StrCat("[", peer.host, "]:", peer.port);
