@@ -34,6 +34,8 @@ class StraightLineExecutor final : public Executor {
       fetches->resize(program_.fetches.size());
       for (size_t i = 0; i < program_.fetches.size() && status.ok(); ++i)
         status = Fetch(*state, i, &(*fetches)[i]);
+    }
+    if (status.ok()) {
       if (!state->resources().empty()) state->resources().ClearAll();
       for (const int slot : program_.feeds) {
         if (slot >= 0) state->slots()[static_cast<size_t>(slot)] = Tensor();
