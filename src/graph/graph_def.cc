@@ -328,8 +328,7 @@ class Importer {
   bool LeaveOut(size_t i) {
     const tensorflow::NodeDef& def = Def(i);
     const std::string name = prefix_ + def.name();
-    Status why = graph_->CheckOp(def.op(), name);
-    if (why.ok()) why = CheckDTypes(def);
+    Status why = KnowsOp(def.op()) ? CheckDTypes(def) : UnknownOp(def.op(), name, Hint(def.op()));
     if (!why.ok()) why = Status(why.code(), StrCat(why.message(), NodeMark(name)));
     for (const ParsedInput& input : inputs_[i]) {
       if (!why.ok()) break;
@@ -343,6 +342,20 @@ class Importer {
     return true;
   }
 
+  bool KnowsOp(const std::string& op) const {
+    return graph_->ops().Find(op) != nullptr ||
+           (graph_->functions() != nullptr && graph_->functions()->FindSpec(op) != nullptr);
+  }
+
+  // Each takes a while, and there may be any number: only the first ones get one.
+  std::string Hint(const std::string& op) {
+    constexpr size_t kMostHints = 100;
+    if (hints_.size() == kMostHints && !hints_.contains(op)) return "";
+    const auto [hint, is_new] = hints_.try_emplace(op);
+    if (is_new) hint->second = HintForOp(graph_->ops(), op);
+    return hint->second;
+  }
+
   const tensorflow::NodeDef& Def(size_t i) const { return def_.node(static_cast<int>(i)); }
 
   const tensorflow::GraphDef& def_;
@@ -352,6 +365,7 @@ class Importer {
   const bool is_specialized_;
   NodesLeftOut* const left_out_;  // null: nothing is
   std::vector<std::string> newly_left_out_;
+  std::unordered_map<std::string, std::string> hints_;  // by op
   std::unordered_map<std::string, size_t> index_;
   std::vector<std::vector<ParsedInput>> inputs_;
   std::vector<BackEdge> back_edges_;
@@ -412,6 +426,30 @@ void AttrToProto(const AttrValue& value, tensorflow::AttrValue* proto) {
         }
       },
       value.variant());
+}
+
+int64_t NumOutputs(const tensorflow::NodeDef& node, const OpSpec& spec) {
+  int64_t outputs = 0;
+  for (const ArgSpec& arg : spec.outputs) {
+    if (!arg.is_list()) {
+      ++outputs;
+      continue;
+    }
+    const bool has_number = !arg.number_attr.empty();
+    const std::string& name = has_number ? arg.number_attr : arg.type_list_attr;
+    int64_t listed = 0;
+    if (const auto attr = node.attr().find(name); attr != node.attr().end()) {
+      listed = has_number ? attr->second.i() : attr->second.list().type_size();
+    } else if (const AttrSpec* of_op = spec.FindAttr(name);
+               of_op != nullptr && of_op->default_value.has_value()) {
+      const auto* const number = of_op->default_value->get_if<int64_t>();
+      const auto* const types = of_op->default_value->get_if<std::vector<DType>>();
+      if (number != nullptr) listed = *number;
+      if (types != nullptr) listed = static_cast<int64_t>(types->size());
+    }
+    outputs += std::clamp<int64_t>(listed, 0, kMostListed);
+  }
+  return outputs;
 }
 
 Status ImportGraphDef(const tensorflow::GraphDef& graph_def, const std::string& prefix,
