@@ -164,5 +164,89 @@ TEST(FunctionLibrary, ImportsAndExportsWithTheGraph) {
   EXPECT_EQ(empty.functions()->FindSpec("twice"), nullptr);
 }
 
+// wide<N>(): Unpack nodes of N outputs each, and their outputs.
+constexpr const char* kWide = R"(
+  function {
+    signature {
+      name: "wide"
+      input_arg { name: "x" type: DT_FLOAT }
+      output_arg { name: "y" type: DT_FLOAT number_attr: "N" }
+      attr { name: "N" type: "int" }
+    }
+    node_def {
+      name: "a" op: "Unpack" input: "x"
+      attr { key: "T" value { type: DT_FLOAT } } attr { key: "num" value { placeholder: "N" } }
+    }
+    node_def {
+      name: "b" op: "Unpack" input: "x"
+      attr { key: "T" value { type: DT_FLOAT } } attr { key: "num" value { placeholder: "N" } }
+    }
+    ret { key: "y" value: "a:output" }
+  })";
+
+FunctionRef Wide(int64_t n) { return {"wide", {{"N", AttrValue(n)}}}; }
+
+// A number makes it large.
+TEST(FunctionLibrary, CountsBodiesBeforeTheyAreThere) {
+  const auto allocator = MakePoolAllocator({.limit_bytes = 16 << 20});
+  {
+    FunctionLibrary library(allocator.get());
+    ASSERT_TRUE(library.Add(Parse(kWide)).ok());
+    {
+      const auto body = library.Instantiate(Wide(3));
+      ASSERT_TRUE(body.ok()) << body.status();
+      EXPECT_EQ((*body)->results.size(), 3u);
+      EXPECT_GT(allocator->stats().bytes_in_use, 0);
+    }
+    EXPECT_EQ(allocator->stats().bytes_in_use, 0);
+    EXPECT_EQ(library.Instantiate(Wide(1 << 16)).status().code(),
+              absl::StatusCode::kResourceExhausted);
+    EXPECT_TRUE(library.ResultsOf(Wide(1 << 16), {}).empty());
+    // What is known of results is kept, and counts, while there is room.
+    int64_t known = 0;
+    for (int64_t n = 1; n < 1000; ++n)
+      known += static_cast<int64_t>(library.ResultsOf(Wide(n), {}).size());
+    EXPECT_GT(known, 10'000);
+    EXPECT_LT(known, 100'000);
+    EXPECT_GT(allocator->stats().bytes_in_use, known * static_cast<int64_t>(sizeof(OutputInfo)));
+    library.Remove({});
+    EXPECT_EQ(allocator->stats().bytes_in_use, 0);
+    EXPECT_EQ(library.ResultsOf(Wide(1000), {}).size(), 1000u);
+  }
+  EXPECT_EQ(allocator->stats().bytes_in_use, 0);
+}
+
+// Once for each node, not for each of its outputs.
+TEST(FunctionLibrary, FindsManyResults) {
+  FunctionLibrary library;
+  ASSERT_TRUE(library.Add(Parse(kWide)).ok());
+  constexpr int64_t kResults = 1 << 18;
+  const auto body = library.Instantiate(Wide(kResults));
+  ASSERT_TRUE(body.ok()) << body.status();
+  ASSERT_EQ((*body)->results.size(), kResults);
+  EXPECT_EQ((*body)->results.back().index, kResults - 1);
+}
+
+// Attributes stand in a body as often as it names them.
+TEST(FunctionLibrary, CountsAttributesThatAreGivenOnce) {
+  const auto allocator = MakePoolAllocator({.limit_bytes = 16 << 20});
+  FunctionLibrary library(allocator.get());
+  std::string body;
+  for (int i = 0; i < 100; ++i) {
+    body += "node_def { name: 'n" + std::to_string(i) +
+            "' op: 'NoOp' attr { key: '_x' value { placeholder: 'text' } } }";
+  }
+  ASSERT_TRUE(library
+                  .Add(Parse("function { signature { name: 'f' attr { name: 'text' type: 'string' "
+                             "} }" +
+                             body + "}"))
+                  .ok());
+  const auto make = [&](size_t size) {
+    return library.Instantiate({"f", {{"text", AttrValue(std::string(size, 'x'))}}}).status();
+  };
+  EXPECT_EQ(make(1 << 10), absl::OkStatus());
+  EXPECT_EQ(make(1 << 20).code(), absl::StatusCode::kResourceExhausted);
+}
+
 }  // namespace
 }  // namespace carillon
