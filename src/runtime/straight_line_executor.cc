@@ -109,13 +109,13 @@ class StraightLineExecutor final : public Executor {
     return absl::OkStatus();
   }
 
-  static void Record(StepTrace* trace, const Instruction& instruction, StepState& state,
-                     int64_t start) {
+  void Record(StepTrace* trace, const Instruction& instruction, StepState& state,
+              int64_t start) const {
     KernelTiming timing{.instruction = &instruction, .start_ns = start, .end_ns = NowNanoseconds()};
     for (const int slot : instruction.outputs)
       timing.output_bytes +=
           static_cast<int64_t>(state.slots()[static_cast<size_t>(slot)].num_bytes());
-    trace->Add(timing);
+    trace->Add(timing, program_);
   }
 
   // A fetch leaves the step. The last fetch of a slot takes the tensor, earlier ones share it;

@@ -10,6 +10,7 @@
 #include "kernels/session_tensors.h"
 #include "runtime/program_memory.h"
 #include "tensor/memory_charge.h"
+#include "tensor/parsed_bytes.h"
 #include "tensor/text_memory.h"
 
 namespace carillon {
@@ -52,10 +53,9 @@ int64_t BytesOf(const std::vector<std::string>& names) {
 
 // What the metadata of a step will take, about.
 int64_t EstimateMetadata(const AsyncStep& step, const tensorflow::RunOptions& options) {
-  constexpr int64_t kTiming = 512;
-  auto bytes = kTiming * static_cast<int64_t>(step.metadata.nodes.size());
+  int64_t bytes = step.trace().bytes;
   for (const std::string& of_task : step.trace().step_stats)
-    bytes += static_cast<int64_t>(of_task.size());
+    bytes += static_cast<int64_t>(MostParsedBytes<tensorflow::StepStats>(of_task));
   if (!options.output_partition_graphs()) return bytes;
   for (const NodeGraph* graph : step.program()->graphs()) {
     bytes += EstimateGraph(*graph);
