@@ -187,12 +187,14 @@ class Importer {
 
   Status Run() {
     CARILLON_RETURN_IF_ERROR(AddFunctions());
-    Status status = AddAll();
-    if (!status.ok()) {
-      for (auto node = added_.rbegin(); node != added_.rend(); ++node) graph_->Remove(*node);
-      if (!functions_.empty()) graph_->functions()->Remove(functions_);
-      for (const std::string& name : newly_left_out_) left_out_->erase(name);
+    Status status;
+    try {
+      status = AddAll();
+    } catch (...) {
+      TakeBack();
+      throw;
     }
+    if (!status.ok()) TakeBack();
     return status;
   }
 
@@ -202,6 +204,12 @@ class Importer {
     int input;
     ParsedInput from;
   };
+
+  void TakeBack() {
+    for (auto node = added_.rbegin(); node != added_.rend(); ++node) graph_->Remove(*node);
+    if (!functions_.empty()) graph_->functions()->Remove(functions_);
+    for (const std::string& name : newly_left_out_) left_out_->erase(name);
+  }
 
   Status AddFunctions() {
     if (def_.library().function().empty() && def_.library().gradient().empty())
