@@ -21,7 +21,7 @@ using AttrProtos = google::protobuf::Map<std::string, tensorflow::AttrValue>;
 
 constexpr int kMaxAttrDepth = 32;
 constexpr size_t kMaxArgs = 1 << 16;
-// About what a node takes, with its inputs.
+// About what a node takes, and each input, besides what its definition does.
 constexpr int64_t kNode = 1024;
 constexpr int64_t kInput = 32;
 
@@ -133,9 +133,14 @@ class BodyBuilder {
         return InvalidArgument("there are two nodes called '", node.name(), "'");
     }
     CARILLON_RETURN_IF_ERROR(AddArgs());
+    MemoryCharge converted(allocator());
     tensorflow::GraphDef graph_def;
-    for (const tensorflow::NodeDef& node : def_.node_def())
+    for (const tensorflow::NodeDef& node : def_.node_def()) {
+      const auto bytes = static_cast<int64_t>(node.SpaceUsedLong());
+      CARILLON_RETURN_IF_ERROR(converted.Add(bytes));
+      CARILLON_RETURN_IF_ERROR(body_.charge->Add(bytes));  // what the node makes of it
       CARILLON_RETURN_IF_ERROR(ConvertNode(node, graph_def.add_node()));
+    }
     CARILLON_RETURN_IF_ERROR(ImportGraphDef(graph_def, "", &graph_, allocator()));
     CARILLON_RETURN_IF_ERROR(FindResults());
     return FindEffects();

@@ -248,5 +248,27 @@ TEST(FunctionLibrary, CountsAttributesThatAreGivenOnce) {
   EXPECT_EQ(make(1 << 20).code(), absl::StatusCode::kResourceExhausted);
 }
 
+// Each body has its own of what stands in the function.
+TEST(FunctionLibrary, CountsWhatNodesSayOfThemselves) {
+  const auto allocator = MakePoolAllocator({.limit_bytes = 16 << 20});
+  FunctionLibrary library(allocator.get());
+  tensorflow::FunctionDefLibrary functions = Parse("function { signature { name: 'f' } }");
+  tensorflow::NodeDef* const node = functions.mutable_function(0)->add_node_def();
+  node->set_name("n");
+  node->set_op("NoOp");
+  (*node->mutable_attr())["_x"].set_s(std::string(3 << 20, 'x'));
+  ASSERT_TRUE(library.Add(functions).ok());
+  std::vector<std::unique_ptr<FunctionBody>> bodies;
+  Status status;
+  while (status.ok() && bodies.size() < 100) {
+    auto body = library.Instantiate({"f", {}});
+    status = body.status();
+    if (status.ok()) bodies.push_back(*std::move(body));
+  }
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
+  EXPECT_GE(bodies.size(), 3u);
+  EXPECT_LE(bodies.size(), 5u);
+}
+
 }  // namespace
 }  // namespace carillon
