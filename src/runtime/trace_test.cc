@@ -36,7 +36,8 @@ TEST(StepTrace, CountsAgainstTheLimit) {
   Graph g;
   const Output end = Placeholder(g, kInt32, Shape{});
   const Output result = WhileLoop(
-      g, {Const(g, Tensor::Scalar<int32_t>(0))}, [&](const LoopVariables& v) { return Less(v[0], end); },
+      g, {Const(g, Tensor::Scalar<int32_t>(0))},
+      [&](const LoopVariables& v) { return Less(v[0], end); },
       [](const LoopVariables& v) { return LoopVariables{Add(v[0], 1)}; })[0];
   MapResourceStore resources;
   LocalSession session(g.nodes(), device, &resources, {});
