@@ -157,8 +157,13 @@ std::vector<OutputInfo> FunctionLibrary::ResultsOf(const FunctionRef& function,
     if (!is_new) return found->second.outputs;
   }
   std::vector<OutputInfo> results;
-  if (const StatusOr<std::unique_ptr<FunctionBody>> body = Instantiate(function, args);
-      body.ok() && charge->Add(VectorBytes<OutputInfo>((*body)->results.size())).ok()) {
+  const StatusOr<std::unique_ptr<FunctionBody>> body = Instantiate(function, args);
+  if (absl::IsCancelled(body.status())) {  // of this step; others may go on
+    std::lock_guard lock(state_->mutex);
+    state_->results.erase(key);
+    return {};
+  }
+  if (body.ok() && charge->Add(VectorBytes<OutputInfo>((*body)->results.size())).ok()) {
     for (const Endpoint& result : (*body)->results)
       results.push_back(result.node->output(result.index));
   }

@@ -4,6 +4,7 @@
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
+#include "base/work_scope.h"
 #include "graph/graph_def.h"
 #include "proto/graph.pb.h"
 
@@ -214,6 +215,22 @@ TEST(FunctionLibrary, CountsBodiesBeforeTheyAreThere) {
     EXPECT_EQ(library.ResultsOf(Wide(1000), {}).size(), 1000u);
   }
   EXPECT_EQ(allocator->stats().bytes_in_use, 0);
+}
+
+// Whoever waits for a body may have gone. That says nothing of the function.
+TEST(FunctionLibrary, StopsMakingBodiesThatNobodyWants) {
+  class Cancelled final : public CancelFlag {
+    bool IsCancelled() const override { return true; }
+  };
+  FunctionLibrary library;
+  ASSERT_TRUE(library.Add(Parse(kWide)).ok());
+  const Cancelled cancelled;
+  {
+    const WorkScope scope(nullptr, &cancelled);
+    EXPECT_EQ(library.Instantiate(Wide(3)).status().code(), absl::StatusCode::kCancelled);
+    EXPECT_TRUE(library.ResultsOf(Wide(3), {}).empty());
+  }
+  EXPECT_EQ(library.ResultsOf(Wide(3), {}).size(), 3u);
 }
 
 // Once for each node, not for each of its outputs.

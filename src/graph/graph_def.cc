@@ -11,6 +11,7 @@
 #include "absl/strings/numbers.h"
 #include "base/edit_distance.h"
 #include "base/strings.h"
+#include "base/work_scope.h"
 #include "graph/function_library.h"
 #include "graph/node_check.h"
 #include "graph/node_mark.h"
@@ -253,6 +254,8 @@ class Importer {
     }
     size_t done = 0;
     for (; !ready.empty(); ++done) {
+      // A body may be large, and whoever makes it has paused the scope that would say so.
+      if (WorkIsCancelled()) return absl::CancelledError(WorkStopped().what());
       const size_t i = ready.top();
       ready.pop();
       CARILLON_RETURN_IF_ERROR(AddOne(i));
