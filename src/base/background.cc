@@ -82,21 +82,35 @@ void BackgroundPool::Loop() {
   if (threads_ == 0) ended_.notify_all();
 }
 
-// Invariants, under mutex: `running` threads take what is in `work`, or are about to look there;
-// there is one whenever `work` is not empty.
+// Invariants, under mutex: `running` pieces of work run or are about to, `work` holds those that
+// wait for one of them to end.
 struct ThreadShare::State {
-  void Run() {
-    std::unique_lock lock(mutex);
-    while (!work.empty()) {
-      {
-        std::function<void()> next = std::move(work.front());
-        work.pop_front();
-        lock.unlock();
-        next();
+  // A piece of work. Whoever runs it may have only lent itself (WorkCollector): what waits goes on
+  // elsewhere. `all` is there for as long as it has work.
+  static void Run(const std::shared_ptr<State>& state, BackgroundThreads* all,
+                  std::function<void()>& work) {
+    for (;;) {
+      work();
+      work = nullptr;
+      std::lock_guard lock(state->mutex);
+      if (state->work.empty()) {
+        --state->running;
+        return;
       }
-      lock.lock();
+      try {
+        StartOne(state, all, state->work.front());
+        state->work.pop_front();
+        return;
+      } catch (const std::system_error&) {
+        // The machine has no thread left but this one.
+        work = std::move(state->work.front());
+        state->work.pop_front();
+      }
     }
-    --running;
+  }
+  static void StartOne(const std::shared_ptr<State>& state, BackgroundThreads* all,
+                       std::function<void()> work) {
+    all->Start([state, all, work = std::move(work)]() mutable { Run(state, all, work); });
   }
 
   std::mutex mutex;
@@ -110,10 +124,11 @@ void ThreadShare::Start(BackgroundThreads& all, std::function<void()> work) {
   std::lock_guard lock(state_->mutex);
   constexpr size_t kFew = 4;
   if (state_->running < std::max(kFew, all.Left())) {
-    all.Start([state = state_] { state->Run(); });
+    State::StartOne(state_, &all, std::move(work));
     ++state_->running;
+  } else {
+    state_->work.push_back(std::move(work));
   }
-  state_->work.push_back(std::move(work));
 }
 
 WorkCollector::WorkCollector() { collector = this; }

@@ -1,8 +1,10 @@
 #include "base/background.h"
 
+#include <array>
 #include <atomic>
 #include <future>
 #include <gtest/gtest.h>
+#include <thread>
 
 namespace carillon {
 namespace {
@@ -61,15 +63,16 @@ TEST(ThreadShare, LeavesThreadsToOthersHoweverMuchOfItWaits) {
   EXPECT_EQ(ran, kMany);
 }
 
-TEST(ThreadShare, HasAFewThreadsWhereNoneAreLeft) {
-  class Full final : public BackgroundThreads {
-   public:
-    void Start(std::function<void()> work) override { pool_.Start(std::move(work)); }
-    size_t Left() override { return 0; }
+class Full final : public BackgroundThreads {
+ public:
+  void Start(std::function<void()> work) override { pool_.Start(std::move(work)); }
+  size_t Left() override { return 0; }
 
-   private:
-    BackgroundPool pool_;
-  };
+ private:
+  BackgroundPool pool_;
+};
+
+TEST(ThreadShare, HasAFewThreadsWhereNoneAreLeft) {
   std::promise<void> first, second;
   Full full;
   ThreadShare share;
@@ -79,6 +82,26 @@ TEST(ThreadShare, HasAFewThreadsWhereNoneAreLeft) {
   });
   share.Start(full, [&] { second.set_value(); });
   first.get_future().wait();
+}
+
+// However much of the share waits: it may be somebody else's, and take long.
+TEST(ThreadShare, KeepsNobodyWhoRunsAPieceOfIt) {
+  constexpr int kPieces = 12;
+  std::array<std::thread::id, kPieces> ran_on;
+  {
+    Full full;
+    ThreadShare share;
+    WorkCollector collector;
+    for (int i = 0; i < kPieces; ++i)
+      share.Start(full,
+                  [&ran_on, i] { ran_on[static_cast<size_t>(i)] = std::this_thread::get_id(); });
+    collector.Run();
+  }
+  EXPECT_EQ(ran_on[0], std::this_thread::get_id());
+  for (size_t i = 1; i < kPieces; ++i) {
+    EXPECT_NE(ran_on[i], std::thread::id());
+    EXPECT_NE(ran_on[i], std::this_thread::get_id());
+  }
 }
 
 }  // namespace

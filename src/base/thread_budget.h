@@ -36,16 +36,17 @@ class ThreadBudget {
 };
 
 // Threads of a budget, until it goes.
-class ThreadShare {
+class BudgetedThreads {
  public:
-  ThreadShare() = default;
-  ThreadShare(ThreadBudget* budget, int wanted) : budget_(budget), count_(budget->Take(wanted)) {}
-  ~ThreadShare() {
+  BudgetedThreads() = default;
+  BudgetedThreads(ThreadBudget* budget, int wanted)
+      : budget_(budget), count_(budget->Take(wanted)) {}
+  ~BudgetedThreads() {
     if (budget_ != nullptr) budget_->Return(count_);
   }
-  ThreadShare(ThreadShare&& other) noexcept
+  BudgetedThreads(BudgetedThreads&& other) noexcept
       : budget_(std::exchange(other.budget_, nullptr)), count_(std::exchange(other.count_, 0)) {}
-  ThreadShare& operator=(ThreadShare other) noexcept {
+  BudgetedThreads& operator=(BudgetedThreads other) noexcept {
     std::swap(budget_, other.budget_);
     std::swap(count_, other.count_);
     return *this;

@@ -8,7 +8,7 @@ namespace {
 
 TEST(ThreadBudget, GivesFewerWhenThereAreFew) {
   ThreadBudget budget(100);
-  std::vector<ThreadShare> shares;
+  std::vector<BudgetedThreads> shares;
   shares.emplace_back(&budget, 40);
   EXPECT_EQ(shares.back().count(), 40);
   shares.emplace_back(&budget, 40);
@@ -19,12 +19,12 @@ TEST(ThreadBudget, GivesFewerWhenThereAreFew) {
     shares.emplace_back(&budget, 30);
     EXPECT_EQ(shares.back().count(), 1);
   }
-  EXPECT_EQ(ThreadShare(&budget, 1).count(), 0);
+  EXPECT_EQ(BudgetedThreads(&budget, 1).count(), 0);
   shares.pop_back();
-  EXPECT_EQ(ThreadShare(&budget, 1).count(), 1);
-  EXPECT_EQ(ThreadShare(&budget, 1).count(), 1);
+  EXPECT_EQ(BudgetedThreads(&budget, 1).count(), 1);
+  EXPECT_EQ(BudgetedThreads(&budget, 1).count(), 1);
   shares.clear();
-  EXPECT_EQ(ThreadShare(&budget, 50).count(), 50);
+  EXPECT_EQ(BudgetedThreads(&budget, 50).count(), 50);
 }
 
 }  // namespace

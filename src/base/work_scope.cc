@@ -10,8 +10,10 @@ constinit thread_local const CancelFlag* current_cancel = nullptr;
 
 // Budgets are asked for this much at a time, where they have it …
 constexpr int64_t kStep = 256 << 10;
-// … and else for this much. After a throw pieces up to this size are let pass.
+// … and else for this much. After a throw pieces up to this size are let pass …
 constexpr int64_t kSmall = 4 << 10;
+// … until they come to so much: who catches and goes on is stopped again.
+constexpr int64_t kAfterThrow = 256 << 10;
 
 }  // namespace
 
@@ -28,10 +30,12 @@ WorkScope::~WorkScope() {
 }
 
 void WorkScope::Grow(int64_t bytes) {
-  if (has_thrown_ && bytes <= kSmall) return;
   const int64_t missing = taken_ - kFree - charged_;
+  if (has_thrown_ && bytes <= kSmall && missing <= kAfterThrow) return;
   if (cancel_ != nullptr && cancel_->IsCancelled()) {
     taken_ -= bytes;
+    // With no budget all that was taken is missing: from here it counts what is let pass.
+    if (budget_ == nullptr && !has_thrown_) taken_ = std::min(taken_, kFree);
     has_thrown_ = true;
     throw WorkStopped();
   }

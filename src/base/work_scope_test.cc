@@ -92,6 +92,30 @@ TEST_F(WorkScopeTest, WhoCatchesHasRoomForItsMessage) {
   EXPECT_THROW(std::string(20'000, 'x'), BudgetExceeded);
 }
 
+// However small the pieces are.
+TEST_F(WorkScopeTest, WhoCatchesAndGoesOnIsStoppedAgain) {
+  Budget none(0);
+  Flag flag;
+  for (MemoryBudget* const budget : std::initializer_list<MemoryBudget*>{&none, nullptr}) {
+    std::list<std::string> pieces;
+    const auto take = [&] {
+      for (int i = 0; i < 1'000'000; ++i) pieces.emplace_back(50, 'x');
+    };
+    const WorkScope scope(budget, &flag);
+    if (budget == nullptr) {
+      for (int i = 0; i < 10'000; ++i) pieces.emplace_back(50, 'x');
+      flag.is_set = true;
+    }
+    EXPECT_ANY_THROW(take());
+    EXPECT_NO_THROW(std::string(2000, 'x'));
+    const size_t before = pieces.size();
+    EXPECT_ANY_THROW(take());
+    EXPECT_LT(pieces.size() - before, 5000);
+    EXPECT_ANY_THROW(take());
+    EXPECT_LT(pieces.size() - before, 5000);
+  }
+}
+
 TEST_F(WorkScopeTest, SettlingBeginsAnew) {
   Budget budget(10 << 20);
   WorkScope scope(&budget, nullptr);

@@ -21,6 +21,9 @@ using AttrProtos = google::protobuf::Map<std::string, tensorflow::AttrValue>;
 
 constexpr int kMaxAttrDepth = 32;
 constexpr size_t kMaxArgs = 1 << 16;
+// About what a node takes, and each input, besides what its definition does.
+constexpr int64_t kNode = 1024;
+constexpr int64_t kInput = 32;
 
 StatusOr<AttrSpec> SpecOfAttr(const tensorflow::OpDef::AttrDef& def) {
   static const std::unordered_map<std::string_view, AttrKind> kKinds = {
@@ -79,20 +82,24 @@ StatusOr<ArgSpec> SpecOfArg(const tensorflow::OpDef::ArgDef& def, const OpSpec& 
   return arg;
 }
 
-// Puts the attributes of a call in place of the names by which a body refers to them.
-Status Substitute(const AttrProtos& given, tensorflow::AttrValue* value, int depth) {
+// Puts the attributes of a call in place of the names by which a body refers to them, however often
+// it does.
+Status Substitute(const AttrProtos& given, tensorflow::AttrValue* value, MemoryCharge* charge,
+                  int depth = 0) {
   if (depth > kMaxAttrDepth)
     return InvalidArgument("attributes are nested deeper than ", kMaxAttrDepth);
   if (value->value_case() == tensorflow::AttrValue::kPlaceholder) {
     const auto found = given.find(value->placeholder());
     if (found == given.end())
       return InvalidArgument("the call gives no attribute '", value->placeholder(), "'");
+    // As a message, and as what is made of it.
+    CARILLON_RETURN_IF_ERROR(charge->Add(2 * static_cast<int64_t>(found->second.SpaceUsedLong())));
     *value = tensorflow::AttrValue(found->second);
     return absl::OkStatus();
   }
   const auto substitute_in = [&](tensorflow::NameAttrList* function) -> Status {
     for (auto& [name, attr] : *function->mutable_attr())
-      CARILLON_RETURN_IF_ERROR(Substitute(given, &attr, depth + 1));
+      CARILLON_RETURN_IF_ERROR(Substitute(given, &attr, charge, depth + 1));
     return absl::OkStatus();
   };
   if (value->has_func()) return substitute_in(value->mutable_func());
@@ -118,6 +125,7 @@ class BodyBuilder {
         graph_(body->graph.nodes()) {}
 
   Status Build() {
+    body_.charge = std::make_unique<MemoryCharge>(allocator());
     CARILLON_RETURN_IF_ERROR(ReadAttrs());
     for (int i = 0; i < def_.node_def_size(); ++i) {
       const tensorflow::NodeDef& node = def_.node_def(i);
@@ -125,9 +133,14 @@ class BodyBuilder {
         return InvalidArgument("there are two nodes called '", node.name(), "'");
     }
     CARILLON_RETURN_IF_ERROR(AddArgs());
+    MemoryCharge converted(allocator());
     tensorflow::GraphDef graph_def;
-    for (const tensorflow::NodeDef& node : def_.node_def())
+    for (const tensorflow::NodeDef& node : def_.node_def()) {
+      const auto bytes = static_cast<int64_t>(node.SpaceUsedLong());
+      CARILLON_RETURN_IF_ERROR(converted.Add(bytes));
+      CARILLON_RETURN_IF_ERROR(body_.charge->Add(bytes));  // what the node makes of it
       CARILLON_RETURN_IF_ERROR(ConvertNode(node, graph_def.add_node()));
+    }
     CARILLON_RETURN_IF_ERROR(ImportGraphDef(graph_def, "", &graph_, allocator()));
     CARILLON_RETURN_IF_ERROR(FindResults());
     return FindEffects();
@@ -166,6 +179,7 @@ class BodyBuilder {
       const std::vector<DType> dtypes = ArgDTypes(arg, attrs_);
       if (body_.args.size() + dtypes.size() > kMaxArgs)
         return InvalidArgument("there are more than ", kMaxArgs, " arguments");
+      CARILLON_RETURN_IF_ERROR(body_.charge->Add(kNode * static_cast<int64_t>(dtypes.size())));
       for (size_t i = 0; i < dtypes.size(); ++i) {
         AttrMap attrs;
         attrs.emplace("T", AttrValue(dtypes[i]));
@@ -201,10 +215,22 @@ class BodyBuilder {
     }
     *to->mutable_attr() = from.attr();
     for (auto& [name, value] : *to->mutable_attr()) {
-      if (Status status = Substitute(attr_protos_, &value, 0); !status.ok())
+      if (Status status = Substitute(attr_protos_, &value, body_.charge.get()); !status.ok())
         return fail(Annotate(status, StrCat("attribute '", name, "': ")));
     }
-    return absl::OkStatus();
+    const OpSpec* const spec = FindSpec(from.op());
+    const int64_t outputs = spec == nullptr ? 0 : NumOutputs(*to, *spec);
+    return fail(CountOutputs(outputs, kNode + kInput * from.input_size()));
+  }
+
+  // Before there are so many, with so many bytes besides.
+  Status CountOutputs(int64_t outputs, int64_t bytes) {
+    return body_.charge->Add(outputs * static_cast<int64_t>(sizeof(OutputInfo)) + bytes);
+  }
+
+  const OpSpec* FindSpec(const std::string& op) const {
+    const OpSpec* const spec = graph_.ops().Find(op);
+    return spec != nullptr ? spec : graph_.functions()->FindSpec(op);
   }
 
   // "x", "x:1", "node:output:0", "^node" as an import understands it.
@@ -241,10 +267,8 @@ class BodyBuilder {
   // The flat number of element `index` of the output `name`.
   StatusOr<int64_t> OffsetOf(const tensorflow::NodeDef& node, const std::string& name,
                              int64_t index) {
-    const OpSpec* spec = graph_.ops().Find(node.op());
-    if (spec == nullptr) spec = graph_.functions()->FindSpec(node.op());
+    const OpSpec* const spec = FindSpec(node.op());
     if (spec == nullptr) return graph_.CheckOp(node.op(), node.name());
-    AttrMap attrs;
     int64_t offset = 0;
     for (size_t i = 0; i < spec->outputs.size(); ++i) {
       const ArgSpec& output = spec->outputs[i];
@@ -252,10 +276,8 @@ class BodyBuilder {
       if (found && index == 0) return offset;
       int64_t size = 1;
       if (output.is_list()) {
-        if (attrs.empty()) {
-          CARILLON_ASSIGN_OR_RETURN(attrs, AttrsOf(node, *spec));
-        }
-        size = static_cast<int64_t>(ArgDTypes(output, attrs).size());
+        CARILLON_ASSIGN_OR_RETURN(const std::vector<int64_t>* sizes, OutputSizes(node, *spec));
+        size = (*sizes)[i];
       }
       if (!found) {
         offset += size;
@@ -270,12 +292,24 @@ class BodyBuilder {
                            name, "'");
   }
 
+  // Of each output. Found out once: each element of a list asks.
+  StatusOr<const std::vector<int64_t>*> OutputSizes(const tensorflow::NodeDef& node,
+                                                    const OpSpec& spec) {
+    const auto [found, is_new] = output_sizes_.try_emplace(&node);
+    if (is_new) {
+      CARILLON_ASSIGN_OR_RETURN(const AttrMap attrs, AttrsOf(node, spec));
+      for (const ArgSpec& output : spec.outputs)
+        found->second.push_back(static_cast<int64_t>(ArgDTypes(output, attrs).size()));
+    }
+    return &found->second;
+  }
+
   StatusOr<AttrMap> AttrsOf(const tensorflow::NodeDef& node, const OpSpec& spec) const {
     AttrMap attrs;
     for (const auto& [name, given] : node.attr()) {
       if (spec.FindAttr(name) == nullptr) continue;
       tensorflow::AttrValue proto = given;
-      CARILLON_RETURN_IF_ERROR(Substitute(attr_protos_, &proto, 0));
+      CARILLON_RETURN_IF_ERROR(Substitute(attr_protos_, &proto, body_.charge.get()));
       CARILLON_ASSIGN_OR_RETURN(AttrValue value, AttrFromProto(proto, allocator()));
       attrs.emplace(name, std::move(value));
     }
@@ -289,6 +323,8 @@ class BodyBuilder {
       if (ret == def_.ret().end())
         return InvalidArgument("nothing is said about the result '", output.name, "'");
       const std::vector<DType> dtypes = ArgDTypes(output, attrs_);
+      const auto count = static_cast<int64_t>(dtypes.size());
+      CARILLON_RETURN_IF_ERROR(CountOutputs(count, count * static_cast<int64_t>(sizeof(Endpoint))));
       for (size_t i = 0; i < dtypes.size(); ++i) {
         CARILLON_ASSIGN_OR_RETURN(const std::string name,
                                   ConvertInput(i == 0 ? ret->second : StrCat(ret->second, ":", i)));
@@ -342,6 +378,7 @@ class BodyBuilder {
   AttrProtos attr_protos_;
   std::unordered_map<std::string, const tensorflow::NodeDef*> nodes_;
   std::unordered_map<std::string, std::vector<Node*>> args_;
+  std::unordered_map<const tensorflow::NodeDef*, std::vector<int64_t>> output_sizes_;
 };
 
 }  // namespace

@@ -28,13 +28,18 @@ std::string KeyOf(const FunctionRef& function, const std::vector<OutputInfo>& ar
 }  // namespace
 
 // Invariants: all below the mutex is touched under mutex; functions are never changed once they are
-// there. `results` holds an empty list for a function whose results are being found out.
+// there. `results` holds an empty list for a function whose results are being found out, or had no
+// room.
 struct FunctionLibrary::State {
   std::shared_ptr<Allocator> allocator;  // never changed
   std::mutex mutex;
   std::map<std::string, std::shared_ptr<const Function>, std::less<>> functions;
   std::map<std::string, std::string, std::less<>> gradients;  // of which function, which
-  std::map<std::string, std::vector<OutputInfo>> results;     // by instantiation
+  struct Results {
+    std::vector<OutputInfo> outputs;
+    std::unique_ptr<MemoryCharge> charge;
+  };
+  std::map<std::string, Results> results;  // by instantiation
 };
 
 FunctionLibrary::FunctionLibrary(Allocator* allocator) : state_(std::make_shared<State>()) {
@@ -140,16 +145,31 @@ std::vector<OutputInfo> FunctionLibrary::ResultsOf(const FunctionRef& function,
   const std::string key = KeyOf(function, args);
   {
     std::lock_guard lock(state_->mutex);
-    const auto [found, is_new] = state_->results.try_emplace(key);
-    if (!is_new) return found->second;
+    const auto found = state_->results.find(key);
+    if (found != state_->results.end()) return found->second.outputs;
   }
-  const StatusOr<std::unique_ptr<FunctionBody>> body = Instantiate(function, args);
-  if (!body.ok()) return {};
+  constexpr int64_t kEntry = 256;  // besides its key, which is here twice for a while
+  auto charge = std::make_unique<MemoryCharge>(allocator());
+  if (!charge->Add(kEntry + 2 * static_cast<int64_t>(key.size())).ok()) return {};
+  {
+    std::lock_guard lock(state_->mutex);
+    const auto [found, is_new] = state_->results.try_emplace(key);
+    if (!is_new) return found->second.outputs;
+  }
   std::vector<OutputInfo> results;
-  for (const Endpoint& result : (*body)->results)
-    results.push_back(result.node->output(result.index));
+  const StatusOr<std::unique_ptr<FunctionBody>> body = Instantiate(function, args);
+  if (absl::IsCancelled(body.status())) {  // of this step; others may go on
+    std::lock_guard lock(state_->mutex);
+    state_->results.erase(key);
+    return {};
+  }
+  if (body.ok() && charge->Add(VectorBytes<OutputInfo>((*body)->results.size())).ok()) {
+    for (const Endpoint& result : (*body)->results)
+      results.push_back(result.node->output(result.index));
+  }
   std::lock_guard lock(state_->mutex);
-  return state_->results[key] = std::move(results);
+  state_->results[key] = {results, std::move(charge)};
+  return results;
 }
 
 bool IsFunctionCall(const Node& node) {

@@ -12,6 +12,7 @@
 #include "carillon/graph.h"
 #include "graph/node_graph.h"
 #include "tensor/allocator.h"
+#include "tensor/memory_charge.h"
 
 namespace tensorflow {
 class FunctionDef;
@@ -22,7 +23,8 @@ namespace carillon {
 
 // One function, instantiated: attributes in place of their names.
 struct FunctionBody {
-  std::string name;  // of the function
+  std::unique_ptr<MemoryCharge> charge;  // to the library's allocator, for the graph; ends last
+  std::string name;                      // of the function
   Graph graph;
   std::vector<Node*> args;  // _Arg nodes, by position
   std::vector<Endpoint> results;
@@ -56,7 +58,8 @@ class FunctionLibrary {
   std::string GradientOf(std::string_view name) const;
 
   // NotFound when there is no such function; InvalidArgument names the function and the node for
-  // whatever does not fit together in it.
+  // whatever does not fit together in it; ResourceExhausted when the library's allocator has no
+  // room for the body, which may be much larger than what is written of it.
   StatusOr<std::unique_ptr<FunctionBody>> Instantiate(const FunctionRef& function) const {
     return Instantiate(function, {});
   }

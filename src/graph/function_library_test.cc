@@ -4,6 +4,7 @@
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
+#include "base/work_scope.h"
 #include "graph/graph_def.h"
 #include "proto/graph.pb.h"
 
@@ -162,6 +163,128 @@ TEST(FunctionLibrary, ImportsAndExportsWithTheGraph) {
   def.add_node()->set_op("NoSuchOp");
   EXPECT_FALSE(ImportGraphDef(def, "", &empty).ok());
   EXPECT_EQ(empty.functions()->FindSpec("twice"), nullptr);
+}
+
+// wide<N>(): Unpack nodes of N outputs each, and their outputs.
+constexpr const char* kWide = R"(
+  function {
+    signature {
+      name: "wide"
+      input_arg { name: "x" type: DT_FLOAT }
+      output_arg { name: "y" type: DT_FLOAT number_attr: "N" }
+      attr { name: "N" type: "int" }
+    }
+    node_def {
+      name: "a" op: "Unpack" input: "x"
+      attr { key: "T" value { type: DT_FLOAT } } attr { key: "num" value { placeholder: "N" } }
+    }
+    node_def {
+      name: "b" op: "Unpack" input: "x"
+      attr { key: "T" value { type: DT_FLOAT } } attr { key: "num" value { placeholder: "N" } }
+    }
+    ret { key: "y" value: "a:output" }
+  })";
+
+FunctionRef Wide(int64_t n) { return {"wide", {{"N", AttrValue(n)}}}; }
+
+// A number makes it large.
+TEST(FunctionLibrary, CountsBodiesBeforeTheyAreThere) {
+  const auto allocator = MakePoolAllocator({.limit_bytes = 16 << 20});
+  {
+    FunctionLibrary library(allocator.get());
+    ASSERT_TRUE(library.Add(Parse(kWide)).ok());
+    {
+      const auto body = library.Instantiate(Wide(3));
+      ASSERT_TRUE(body.ok()) << body.status();
+      EXPECT_EQ((*body)->results.size(), 3u);
+      EXPECT_GT(allocator->stats().bytes_in_use, 0);
+    }
+    EXPECT_EQ(allocator->stats().bytes_in_use, 0);
+    EXPECT_EQ(library.Instantiate(Wide(1 << 16)).status().code(),
+              absl::StatusCode::kResourceExhausted);
+    EXPECT_TRUE(library.ResultsOf(Wide(1 << 16), {}).empty());
+    // What is known of results is kept, and counts, while there is room.
+    int64_t known = 0;
+    for (int64_t n = 1; n < 1000; ++n)
+      known += static_cast<int64_t>(library.ResultsOf(Wide(n), {}).size());
+    EXPECT_GT(known, 10'000);
+    EXPECT_LT(known, 100'000);
+    EXPECT_GT(allocator->stats().bytes_in_use, known * static_cast<int64_t>(sizeof(OutputInfo)));
+    library.Remove({});
+    EXPECT_EQ(allocator->stats().bytes_in_use, 0);
+    EXPECT_EQ(library.ResultsOf(Wide(1000), {}).size(), 1000u);
+  }
+  EXPECT_EQ(allocator->stats().bytes_in_use, 0);
+}
+
+// Whoever waits for a body may have gone. That says nothing of the function.
+TEST(FunctionLibrary, StopsMakingBodiesThatNobodyWants) {
+  class Cancelled final : public CancelFlag {
+    bool IsCancelled() const override { return true; }
+  };
+  FunctionLibrary library;
+  ASSERT_TRUE(library.Add(Parse(kWide)).ok());
+  const Cancelled cancelled;
+  {
+    const WorkScope scope(nullptr, &cancelled);
+    EXPECT_EQ(library.Instantiate(Wide(3)).status().code(), absl::StatusCode::kCancelled);
+    EXPECT_TRUE(library.ResultsOf(Wide(3), {}).empty());
+  }
+  EXPECT_EQ(library.ResultsOf(Wide(3), {}).size(), 3u);
+}
+
+// Once for each node, not for each of its outputs.
+TEST(FunctionLibrary, FindsManyResults) {
+  FunctionLibrary library;
+  ASSERT_TRUE(library.Add(Parse(kWide)).ok());
+  constexpr int64_t kResults = 1 << 18;
+  const auto body = library.Instantiate(Wide(kResults));
+  ASSERT_TRUE(body.ok()) << body.status();
+  ASSERT_EQ((*body)->results.size(), kResults);
+  EXPECT_EQ((*body)->results.back().index, kResults - 1);
+}
+
+// Attributes stand in a body as often as it names them.
+TEST(FunctionLibrary, CountsAttributesThatAreGivenOnce) {
+  const auto allocator = MakePoolAllocator({.limit_bytes = 16 << 20});
+  FunctionLibrary library(allocator.get());
+  std::string body;
+  for (int i = 0; i < 100; ++i) {
+    body += "node_def { name: 'n" + std::to_string(i) +
+            "' op: 'NoOp' attr { key: '_x' value { placeholder: 'text' } } }";
+  }
+  ASSERT_TRUE(library
+                  .Add(Parse("function { signature { name: 'f' attr { name: 'text' type: 'string' "
+                             "} }" +
+                             body + "}"))
+                  .ok());
+  const auto make = [&](size_t size) {
+    return library.Instantiate({"f", {{"text", AttrValue(std::string(size, 'x'))}}}).status();
+  };
+  EXPECT_EQ(make(1 << 10), absl::OkStatus());
+  EXPECT_EQ(make(1 << 20).code(), absl::StatusCode::kResourceExhausted);
+}
+
+// Each body has its own of what stands in the function.
+TEST(FunctionLibrary, CountsWhatNodesSayOfThemselves) {
+  const auto allocator = MakePoolAllocator({.limit_bytes = 16 << 20});
+  FunctionLibrary library(allocator.get());
+  tensorflow::FunctionDefLibrary functions = Parse("function { signature { name: 'f' } }");
+  tensorflow::NodeDef* const node = functions.mutable_function(0)->add_node_def();
+  node->set_name("n");
+  node->set_op("NoOp");
+  (*node->mutable_attr())["_x"].set_s(std::string(3 << 20, 'x'));
+  ASSERT_TRUE(library.Add(functions).ok());
+  std::vector<std::unique_ptr<FunctionBody>> bodies;
+  Status status;
+  while (status.ok() && bodies.size() < 100) {
+    auto body = library.Instantiate({"f", {}});
+    status = body.status();
+    if (status.ok()) bodies.push_back(*std::move(body));
+  }
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
+  EXPECT_GE(bodies.size(), 3u);
+  EXPECT_LE(bodies.size(), 5u);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "absl/strings/numbers.h"
 #include "base/edit_distance.h"
 #include "base/strings.h"
+#include "base/work_scope.h"
 #include "graph/function_library.h"
 #include "graph/node_check.h"
 #include "graph/node_mark.h"
@@ -187,12 +188,14 @@ class Importer {
 
   Status Run() {
     CARILLON_RETURN_IF_ERROR(AddFunctions());
-    Status status = AddAll();
-    if (!status.ok()) {
-      for (auto node = added_.rbegin(); node != added_.rend(); ++node) graph_->Remove(*node);
-      if (!functions_.empty()) graph_->functions()->Remove(functions_);
-      for (const std::string& name : newly_left_out_) left_out_->erase(name);
+    Status status;
+    try {
+      status = AddAll();
+    } catch (...) {
+      TakeBack();
+      throw;
     }
+    if (!status.ok()) TakeBack();
     return status;
   }
 
@@ -202,6 +205,12 @@ class Importer {
     int input;
     ParsedInput from;
   };
+
+  void TakeBack() {
+    for (auto node = added_.rbegin(); node != added_.rend(); ++node) graph_->Remove(*node);
+    if (!functions_.empty()) graph_->functions()->Remove(functions_);
+    for (const std::string& name : newly_left_out_) left_out_->erase(name);
+  }
 
   Status AddFunctions() {
     if (def_.library().function().empty() && def_.library().gradient().empty())
@@ -245,6 +254,8 @@ class Importer {
     }
     size_t done = 0;
     for (; !ready.empty(); ++done) {
+      // A body may be large, and whoever makes it has paused the scope that would say so.
+      if (WorkIsCancelled()) return absl::CancelledError(WorkStopped().what());
       const size_t i = ready.top();
       ready.pop();
       CARILLON_RETURN_IF_ERROR(AddOne(i));
@@ -328,8 +339,7 @@ class Importer {
   bool LeaveOut(size_t i) {
     const tensorflow::NodeDef& def = Def(i);
     const std::string name = prefix_ + def.name();
-    Status why = graph_->CheckOp(def.op(), name);
-    if (why.ok()) why = CheckDTypes(def);
+    Status why = KnowsOp(def.op()) ? CheckDTypes(def) : UnknownOp(def.op(), name, Hint(def.op()));
     if (!why.ok()) why = Status(why.code(), StrCat(why.message(), NodeMark(name)));
     for (const ParsedInput& input : inputs_[i]) {
       if (!why.ok()) break;
@@ -343,6 +353,20 @@ class Importer {
     return true;
   }
 
+  bool KnowsOp(const std::string& op) const {
+    return graph_->ops().Find(op) != nullptr ||
+           (graph_->functions() != nullptr && graph_->functions()->FindSpec(op) != nullptr);
+  }
+
+  // Each takes a while, and there may be any number: only the first ones get one.
+  std::string Hint(const std::string& op) {
+    constexpr size_t kMostHints = 100;
+    if (hints_.size() == kMostHints && !hints_.contains(op)) return "";
+    const auto [hint, is_new] = hints_.try_emplace(op);
+    if (is_new) hint->second = HintForOp(graph_->ops(), op);
+    return hint->second;
+  }
+
   const tensorflow::NodeDef& Def(size_t i) const { return def_.node(static_cast<int>(i)); }
 
   const tensorflow::GraphDef& def_;
@@ -352,6 +376,7 @@ class Importer {
   const bool is_specialized_;
   NodesLeftOut* const left_out_;  // null: nothing is
   std::vector<std::string> newly_left_out_;
+  std::unordered_map<std::string, std::string> hints_;  // by op
   std::unordered_map<std::string, size_t> index_;
   std::vector<std::vector<ParsedInput>> inputs_;
   std::vector<BackEdge> back_edges_;
@@ -412,6 +437,30 @@ void AttrToProto(const AttrValue& value, tensorflow::AttrValue* proto) {
         }
       },
       value.variant());
+}
+
+int64_t NumOutputs(const tensorflow::NodeDef& node, const OpSpec& spec) {
+  int64_t outputs = 0;
+  for (const ArgSpec& arg : spec.outputs) {
+    if (!arg.is_list()) {
+      ++outputs;
+      continue;
+    }
+    const bool has_number = !arg.number_attr.empty();
+    const std::string& name = has_number ? arg.number_attr : arg.type_list_attr;
+    int64_t listed = 0;
+    if (const auto attr = node.attr().find(name); attr != node.attr().end()) {
+      listed = has_number ? attr->second.i() : attr->second.list().type_size();
+    } else if (const AttrSpec* of_op = spec.FindAttr(name);
+               of_op != nullptr && of_op->default_value.has_value()) {
+      const auto* const number = of_op->default_value->get_if<int64_t>();
+      const auto* const types = of_op->default_value->get_if<std::vector<DType>>();
+      if (number != nullptr) listed = *number;
+      if (types != nullptr) listed = static_cast<int64_t>(types->size());
+    }
+    outputs += std::clamp<int64_t>(listed, 0, kMostListed);
+  }
+  return outputs;
 }
 
 Status ImportGraphDef(const tensorflow::GraphDef& graph_def, const std::string& prefix,

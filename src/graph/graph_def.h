@@ -11,6 +11,7 @@
 namespace tensorflow {
 class GraphDef;
 class AttrValue;
+class NodeDef;
 }  // namespace tensorflow
 
 namespace carillon {
@@ -20,6 +21,8 @@ namespace carillon {
 // been added. The constants' memory is `allocator`'s: ResourceExhausted when it has no room.
 Status ImportGraphDef(const tensorflow::GraphDef& graph_def, const std::string& prefix,
                       NodeGraph* graph, Allocator* allocator = HostAllocator());
+// How many outputs such a node of an op would have: a small one may have a great many.
+int64_t NumOutputs(const tensorflow::NodeDef& node, const OpSpec& spec);
 // Names of nodes that are not in a graph because somebody's op is not known, and the error of that.
 using NodesLeftOut = std::unordered_map<std::string, Status>;
 // The same, but nodes of unknown ops are left out, with those that need them, unless a loop comes

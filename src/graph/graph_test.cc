@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/work_scope.h"
 #include "carillon/error.h"
 #include "carillon/op_builder.h"
 #include "graph/device_name.h"
@@ -200,6 +201,45 @@ TEST(GraphDef, NodesOfUnknownOpsMayBeLeftOutWithWhatNeedsThem) {
   more.mutable_node()->RemoveLast();
   EXPECT_TRUE(ImportKnownNodes(more, &graph, &left_out, HostAllocator()).ok());
   EXPECT_EQ(left_out.count("later"), 1u);
+}
+
+// Of many, that is: to find what is near takes a while.
+TEST(GraphDef, TheFirstUnknownOpsGetAHint) {
+  constexpr int kOps = 300;
+  tensorflow::GraphDef def;
+  const auto add = [&](int node, int op) {
+    const std::string letters = {static_cast<char>('a' + op / 26),
+                                 static_cast<char>('a' + op % 26)};
+    AddNode(&def, "n" + std::to_string(node), "MatMul" + letters, {})->mutable_attr()->clear();
+  };
+  for (int i = 0; i < kOps; ++i) add(i, i);
+  add(kOps, 0);
+  NodeGraph graph;
+  NodesLeftOut left_out;
+  ASSERT_TRUE(ImportKnownNodes(def, &graph, &left_out, HostAllocator()).ok());
+  ASSERT_EQ(left_out.size(), kOps + 1);
+  const auto has_hint = [&](int node) {
+    const Status& why = left_out.at("n" + std::to_string(node));
+    EXPECT_NE(why.message().find("is not known"), std::string::npos) << why;
+    return why.message().find("the nearest known one is 'MatMul'") != std::string::npos;
+  };
+  EXPECT_TRUE(has_hint(0));
+  EXPECT_TRUE(has_hint(99));
+  EXPECT_FALSE(has_hint(kOps - 1));
+  EXPECT_TRUE(has_hint(kOps)) << "it was looked for already";
+}
+
+// That there is no memory for a node is not said of its shapes.
+TEST(NodeGraph, ShapesThatAreStoppedAreNoErrorOfTheNode) {
+  OpTable ops;
+  ops.Add("Hungry() -> (y: float)", "", [](ShapeContext&) -> Status { throw BudgetExceeded(); });
+  ops.Add("Unwanted() -> (y: float)", "", [](ShapeContext&) -> Status { throw WorkStopped(); });
+  ops.Add("Wrong() -> (y: float)", "", [](ShapeContext&) -> Status { throw std::exception(); });
+  NodeGraph graph(ops);
+  EXPECT_THROW(graph.Add({.name = "a", .op = "Hungry"}).IgnoreError(), BudgetExceeded);
+  EXPECT_THROW(graph.Add({.name = "a", .op = "Unwanted"}).IgnoreError(), WorkStopped);
+  EXPECT_EQ(graph.Add({.name = "a", .op = "Wrong"}).status().code(), absl::StatusCode::kInternal);
+  EXPECT_EQ(graph.num_nodes(), 0);
 }
 
 TEST(GraphDef, NodesOfMissingDTypesMayBeLeftOut) {

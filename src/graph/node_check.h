@@ -16,6 +16,11 @@ const char* AttrKindName(AttrKind kind);
 // passes make).
 Status CheckNodeName(std::string_view name);
 
+// The error of a node whose op is not known, …
+Status UnknownOp(const std::string& op, const std::string& node, const std::string& hint);
+// … with a hint at what may be meant, if anything. Takes a look at each op that there is.
+std::string HintForOp(const OpTable& ops, const std::string& op);
+
 // Checks what is given, fills in defaults, gives empty lists the kind that the spec says.
 Status CompleteAttrs(const OpSpec& spec, AttrMap* attrs);
 

@@ -7,6 +7,7 @@
 #include "base/edit_distance.h"
 #include "base/strings.h"
 #include "base/throw.h"
+#include "base/work_scope.h"
 #include "graph/frames.h"
 #include "graph/function_library.h"
 #include "graph/node_check.h"
@@ -62,16 +63,23 @@ const OpSpec* NodeGraph::FindSpec(const std::string& op) const {
 
 Status NodeGraph::CheckOp(const std::string& op, const std::string& node) const {
   if (FindSpec(op) != nullptr) return absl::OkStatus();
+  return UnknownOp(op, node, HintForOp(ops_, op));
+}
+
+Status UnknownOp(const std::string& op, const std::string& node, const std::string& hint) {
   if (RunsPython(op)) {
     return NotFound("node '", node, "' (", op,
                     ") calls a function of Python, which cannot run on a server: feed the values "
                     "that it makes, or make them with other ops");
   }
+  return NotFound("op type '", op, "' of node '", node, "' is not known", hint);
+}
+
+std::string HintForOp(const OpTable& ops, const std::string& op) {
   // One that is far off would only mislead.
-  const std::string nearest = ops_.NearestName(op);
-  const bool is_near = EditDistance(nearest, op.substr(0, 64)) <= op.size() / 4;
-  return NotFound("op type '", op, "' of node '", node, "' is not known",
-                  is_near ? StrCat("; the nearest known one is '", nearest, "'") : "");
+  const std::string nearest = ops.NearestName(op);
+  if (EditDistance(nearest, op.substr(0, 64)) > op.size() / 4) return "";
+  return StrCat("; the nearest known one is '", nearest, "'");
 }
 
 StatusOr<Node*> NodeGraph::Add(NodeInit init) {
@@ -237,8 +245,15 @@ Status NodeGraph::InferShapes(Node* node) {
   if (node->spec().shape_fn != nullptr) {
     ShapeContext context(*node);
     Status status;
-    const Status thrown = CatchAsStatus([&] { status = node->spec().shape_fn(context); });
-    if (!thrown.ok()) status = thrown;
+    try {
+      status = node->spec().shape_fn(context);
+    } catch (const BudgetExceeded&) {
+      throw;  // not what is wrong with the shapes
+    } catch (const WorkStopped&) {
+      throw;
+    } catch (...) {
+      status = StatusFromException(std::current_exception());
+    }
     if (!status.ok())
       return Status(status.code(), StrCat("node ", node->Describe(), ": ", DescribeInputs(*node),
                                           status.message(), NodeMark(*node)));

@@ -561,7 +561,7 @@ void DataflowStep::Record(const Node& node, Iteration& iteration, int64_t start_
     const Tensor& value = iteration.values[Index(plan_.values[Index(slot)].local)];
     if (value.has_value()) timing.output_bytes += static_cast<int64_t>(value.num_bytes());
   }
-  args_->trace->Add(timing);
+  args_->trace->Add(timing, program_);
 }
 
 DataflowStep::AsyncRun* DataflowStep::TakeAsyncRun() {

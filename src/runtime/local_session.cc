@@ -201,8 +201,12 @@ void LocalSession::RunAsync(PreparedRun& run, AsyncStep* step) {
     if (step->program_ != nullptr)
       step->program_->set_last_run(std::chrono::steady_clock::now() - step->start_);
     if (step->deadline_ != 0) timer_.Remove(step->deadline_);
-    if (step->options.trace && step->program_ != nullptr)
-      FillMetadata(step->trace_, *step->program_, &step->metadata);
+    if (step->options.trace && step->program_ != nullptr) {
+      step->metadata_charge_.emplace(device_->allocator.get());
+      const Status room = step->metadata_charge_->Add(step->trace_.bytes);
+      if (room.ok()) FillMetadata(step->trace_, *step->program_, &step->metadata);
+      result.Update(room);
+    }
     Leave(&step->cancellation);
     // The caller may let go of the step, and of the session, inside.
     std::exchange(step->done, nullptr)(std::move(result));

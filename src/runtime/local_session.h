@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <shared_mutex>
 #include <string>
 #include <thread>
@@ -22,6 +23,7 @@
 #include "runtime/resource_store.h"
 #include "runtime/session_backend.h"
 #include "runtime/step_in_parts.h"
+#include "tensor/memory_charge.h"
 
 namespace carillon {
 
@@ -70,7 +72,8 @@ class AsyncStep {
   std::function<void(Status)> done;
   // To be cancelled by anybody at any time.
   CancellationSource cancellation;
-  // Results, once `done` is called.
+  // Results, once `done` is called. The metadata counts against the device's memory until the step
+  // goes: a step whose metadata finds no room is ResourceExhausted.
   std::vector<Tensor> fetches;
   RunMetadata metadata;
   // What ran; null when the step failed before.
@@ -82,6 +85,7 @@ class AsyncStep {
   std::shared_ptr<StepProgram> program_;
   StepArgs args_;
   StepTrace trace_;
+  std::optional<MemoryCharge> metadata_charge_;
   uint64_t deadline_ = 0;
   std::chrono::steady_clock::time_point start_;
 };

@@ -35,12 +35,17 @@ struct BytesOutside {
 }  // namespace
 
 int64_t EstimateGraph(const NodeGraph& graph) {
-  constexpr int64_t kNode = 1024;  // with attributes and names of a usual length
+  constexpr int64_t kNode = 1024;  // with a few attributes, and names of a usual length
   constexpr int64_t kUsual = 256;
+  constexpr int64_t kAttr = sizeof(AttrValue) + sizeof(std::string) + 64;
+  constexpr int64_t kFew = 4;
   int64_t bytes = graph.num_nodes() * kNode;
   for (const auto& node : graph.nodes()) {
     if (node == nullptr) continue;
-    bytes += static_cast<int64_t>(sizeof(OutputInfo)) * std::max(0, node->num_outputs() - 1);
+    bytes += static_cast<int64_t>(sizeof(OutputInfo)) * std::max(0, node->num_outputs() - 1) +
+             static_cast<int64_t>(node->num_inputs() * sizeof(Endpoint) +
+                                  node->control_inputs().size() * sizeof(Node*)) +
+             kAttr * std::max<int64_t>(0, static_cast<int64_t>(node->attrs().size()) - kFew);
     // The name is also how the node is found.
     auto text = static_cast<int64_t>(2 * node->name().size() + node->device().size());
     for (const auto& [name, value] : node->attrs())
@@ -52,7 +57,13 @@ int64_t EstimateGraph(const NodeGraph& graph) {
 
 int64_t EstimateProgram(const NodeGraph& graph) {
   constexpr int64_t kNode = 1024;  // its kernel, and its places in the plan
-  return EstimateGraph(graph) + graph.num_nodes() * kNode;
+  constexpr int64_t kInput = 32;   // a slot, a pointer, and a place among the uses of the value
+  int64_t bytes = EstimateGraph(graph) + graph.num_nodes() * kNode;
+  for (const auto& node : graph.nodes()) {
+    if (node == nullptr) continue;
+    bytes += kInput * (node->num_inputs() + static_cast<int64_t>(node->control_inputs().size()));
+  }
+  return bytes;
 }
 
 }  // namespace carillon

@@ -34,6 +34,8 @@ class StraightLineExecutor final : public Executor {
       fetches->resize(program_.fetches.size());
       for (size_t i = 0; i < program_.fetches.size() && status.ok(); ++i)
         status = Fetch(*state, i, &(*fetches)[i]);
+    }
+    if (status.ok()) {
       if (!state->resources().empty()) state->resources().ClearAll();
       for (const int slot : program_.feeds) {
         if (slot >= 0) state->slots()[static_cast<size_t>(slot)] = Tensor();
@@ -107,13 +109,13 @@ class StraightLineExecutor final : public Executor {
     return absl::OkStatus();
   }
 
-  static void Record(StepTrace* trace, const Instruction& instruction, StepState& state,
-                     int64_t start) {
+  void Record(StepTrace* trace, const Instruction& instruction, StepState& state,
+              int64_t start) const {
     KernelTiming timing{.instruction = &instruction, .start_ns = start, .end_ns = NowNanoseconds()};
     for (const int slot : instruction.outputs)
       timing.output_bytes +=
           static_cast<int64_t>(state.slots()[static_cast<size_t>(slot)].num_bytes());
-    trace->Add(timing);
+    trace->Add(timing, program_);
   }
 
   // A fetch leaves the step. The last fetch of a slot takes the tensor, earlier ones share it;

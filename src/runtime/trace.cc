@@ -16,11 +16,30 @@
 
 namespace carillon {
 
-void StepTrace::Add(const KernelTiming& timing) {
-  if (kernels.size() == kMostKernels) return;
+namespace {
+
+int64_t BytesOf(const Instruction& instruction, const Program& program) {
+  constexpr int64_t kTiming = 512, kOutput = 512;
+  constexpr int64_t kInput = sizeof(std::string) + sizeof(PartialShape);
+  auto bytes = kTiming + kOutput * static_cast<int64_t>(instruction.outputs.size()) +
+               2 * static_cast<int64_t>(instruction.node->name().size());
+  for (const int slot : instruction.inputs)
+    bytes += kInput + static_cast<int64_t>(program.slots[static_cast<size_t>(slot)].name.size());
+  return bytes;
+}
+
+}  // namespace
+
+void StepTrace::Add(const KernelTiming& timing, const Program& program) {
+  if (is_full) return;
+  const int64_t more = BytesOf(*timing.instruction, program);
+  is_full = kernels.size() == kMostKernels || more > kMostBytes - bytes;
+  if (is_full) {
+    LogWarning("the trace of a step ends after ", kernels.size(), " kernels");
+    return;
+  }
   kernels.push_back(timing);
-  if (kernels.size() == kMostKernels)
-    LogWarning("the trace of a step ends after ", kMostKernels, " kernels");
+  bytes += more;
 }
 
 int64_t NowNanoseconds() {

@@ -19,10 +19,14 @@ struct KernelTiming {
 
 // Filled by one step at a time.
 struct StepTrace {
-  // The first ones of a step, since a loop may have any number; the log says so.
+  // The first ones of a step, since a loop may have any number, and a node any number of inputs;
+  // the log says so.
   static constexpr size_t kMostKernels = 1 << 17;
+  static constexpr int64_t kMostBytes = 128 << 20;
   std::vector<KernelTiming> kernels;
-  void Add(const KernelTiming& timing);
+  int64_t bytes = 0;  // about what they take as NodeTiming, or as a message
+  bool is_full = false;
+  void Add(const KernelTiming& timing, const Program& program);
   // Of a step that runs on several tasks: a serialized StepStats from each.
   std::vector<std::string> step_stats;
 };

@@ -1,6 +1,7 @@
 #include "tensor/limited_allocator.h"
 
 #include <algorithm>
+#include <limits>
 #include <mutex>
 #include <utility>
 
@@ -62,6 +63,8 @@ class LimitedAllocator final : public SharedAllocator {
     if (limit_bytes_ > 0 && bytes > limit_bytes_) return false;
     for (Allocator* holder : {static_cast<Allocator*>(this), parent_.get()}) {
       if (HasRoom(bytes, from_parent)) break;
+      // What others keep idle is no help against the share's own limit.
+      if (holder == parent_.get() && IsFull(bytes)) return false;
       lock.unlock();
       holder->Reclaim();
       lock.lock();
@@ -105,10 +108,16 @@ class LimitedAllocator final : public SharedAllocator {
   }
 
  private:
+  bool IsFull(int64_t bytes) const {
+    return limit_bytes_ > 0 && bytes > limit_bytes_ - stats_.bytes_in_use;
+  }
   bool HasRoom(int64_t bytes, int64_t from_parent) const {
     if (limit_bytes_ == 0) return true;
-    if (limit_bytes_ > 0 && bytes > limit_bytes_ - stats_.bytes_in_use) return false;
     MemoryRoom room = parent_->room();
+    // Compared before anything is added: what is wanted may be any number.
+    if (IsFull(bytes) || from_parent > room.left ||
+        bytes > std::numeric_limits<int64_t>::max() - stats_.bytes_in_use)
+      return false;
     room.left -= from_parent;
     return IsFairShare(stats_.bytes_in_use + bytes, room);
   }

@@ -1,6 +1,7 @@
 #include "tensor/limited_allocator.h"
 
 #include <gtest/gtest.h>
+#include <limits>
 #include <vector>
 
 namespace carillon {
@@ -96,6 +97,30 @@ TEST(LimitedAllocator, AsksOthersForWhatTheyCanDoWithout) {
   Holder holder(MakeLimitedAllocator(whole, -1));
   for (int64_t i = 0; i < kWhole / 2; i += kBlock) ASSERT_TRUE(holder.Take());
   EXPECT_EQ(other.bytes(), 0);
+}
+
+// What others keep idle does not help against a limit of its own.
+TEST(LimitedAllocator, AsksNobodyWhereItsOwnLimitIsReached) {
+  int asked = 0, asked_itself = 0;
+  const AllocatorPtr whole = MakePoolAllocator({.limit_bytes = kWhole}, [&] { ++asked; });
+  const AllocatorPtr share = MakeLimitedAllocator(whole, kWhole / 4, [&] { ++asked_itself; });
+  Holder holder(share);
+  EXPECT_EQ(holder.TakeAll(), kWhole / 4);
+  EXPECT_FALSE(share->Charge(1));
+  EXPECT_EQ(asked_itself, 2);
+  EXPECT_EQ(asked, 0);
+}
+
+TEST(LimitedAllocator, RefusesAnyNumber) {
+  for (const int64_t limit : {int64_t{-1}, kWhole}) {
+    const AllocatorPtr share =
+        MakeLimitedAllocator(MakePoolAllocator({.limit_bytes = kWhole}), limit);
+    ASSERT_TRUE(share->Charge(kBlock));
+    EXPECT_FALSE(share->Charge(std::numeric_limits<int64_t>::max()));
+    EXPECT_EQ(share->Allocate(std::numeric_limits<int64_t>::max()), nullptr);
+    EXPECT_EQ(share->stats().bytes_in_use, static_cast<int64_t>(kBlock));
+    share->Discharge(kBlock);
+  }
 }
 
 // The parent has counted the memory already.

@@ -10,6 +10,8 @@
 #include <mutex>
 #include <vector>
 
+#include "base/work_scope.h"
+
 namespace carillon {
 namespace {
 
@@ -32,6 +34,7 @@ struct MessageKind;
 
 struct FieldKind {
   enum { kUnknownField, kOneNumber, kNumbers, kText, kMessage } is = kUnknownField;
+  WireFormat::WireType wire = {};        // of numbers, one by one
   size_t element = 0;                    // of kNumbers: what one takes
   const MessageKind* message = nullptr;  // of kMessage
 };
@@ -58,6 +61,7 @@ size_t NumberBytes(const FieldDescriptor& field) {
 class Kinds {
  public:
   const MessageKind& Of(const Descriptor& type) {
+    const WorkPause pause;  // what is made here is everybody's, and must not be left half made
     std::lock_guard lock(mutex_);
     return Find(type);
   }
@@ -82,10 +86,13 @@ class Kinds {
         of = {.is = FieldKind::kMessage, .message = &Find(*field.message_type())};
       } else if (field.cpp_type() == FieldDescriptor::CPPTYPE_STRING) {
         of = {.is = FieldKind::kText};
-      } else if (field.is_repeated()) {
-        of = {.is = FieldKind::kNumbers, .element = kGrowth * NumberBytes(field)};
       } else {
-        of = {.is = FieldKind::kOneNumber};
+        const auto wire = WireFormat::WireTypeForFieldType(
+            static_cast<WireFormat::FieldType>(static_cast<int>(field.type())));
+        of = field.is_repeated() ? FieldKind{.is = FieldKind::kNumbers,
+                                             .wire = wire,
+                                             .element = kGrowth * NumberBytes(field)}
+                                 : FieldKind{.is = FieldKind::kOneNumber, .wire = wire};
       }
     }
     return made;
@@ -95,14 +102,28 @@ class Kinds {
   std::map<const Descriptor*, std::unique_ptr<MessageKind>> kinds_;
 };
 
+// Up to the end or limit, or the end of a group.
 size_t Count(CodedInputStream* in, const MessageKind& kind, int depth) {
+  static const MessageKind nothing;
   size_t most = 0;
   while (const uint32_t tag = in->ReadTag()) {
     const auto number = static_cast<size_t>(WireFormat::GetTagFieldNumber(tag));
+    const WireFormat::WireType type = WireFormat::GetTagWireType(tag);
+    if (type == WireFormat::WIRETYPE_END_GROUP) break;
     const FieldKind field = number < kind.fields.size() ? kind.fields[number] : FieldKind{};
-    if (WireFormat::GetTagWireType(tag) != WireFormat::WIRETYPE_LENGTH_DELIMITED) {
-      if (field.is == FieldKind::kNumbers) most += field.element;
-      if (field.is != FieldKind::kNumbers && field.is != FieldKind::kOneNumber) most += kUnknown;
+    if (type == WireFormat::WIRETYPE_START_GROUP && depth < kMostDepth) {
+      // proto3 has no groups, and keeps all that is in one.
+      most += kUnknown + Count(in, nothing, depth + 1);
+      const uint32_t end =
+          WireFormat::MakeTag(static_cast<int>(number), WireFormat::WIRETYPE_END_GROUP);
+      if (!in->LastTagWas(end)) break;
+      continue;
+    }
+    if (type != WireFormat::WIRETYPE_LENGTH_DELIMITED) {
+      const bool is_known =
+          (field.is == FieldKind::kNumbers || field.is == FieldKind::kOneNumber) &&
+          field.wire == type;
+      most += is_known ? field.element : kUnknown;
       if (!WireFormat::SkipField(in, tag)) break;
       continue;
     }
@@ -133,6 +154,9 @@ size_t MostParsedBytes(CodedInputStream* in, const Descriptor& type) {
 }
 
 size_t MostParsedBytes(std::string_view bytes, const Descriptor& type) {
+  // A stream takes no more. As much as any field takes for a byte.
+  constexpr size_t kMostTimes = 256;
+  if (bytes.size() > std::numeric_limits<int>::max()) return kMostTimes * bytes.size();
   CodedInputStream in(reinterpret_cast<const uint8_t*>(bytes.data()),
                       static_cast<int>(bytes.size()));
   return MostParsedBytes(&in, type);

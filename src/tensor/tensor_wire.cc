@@ -42,7 +42,8 @@ void AppendTag(int field, WireFormat::WireType type, std::string* out) {
 
 size_t VarintSize(uint64_t value) { return CodedOutputStream::VarintSize64(value); }
 
-// Reads dtype and shape into `header`, and the tag of what follows; 0: nothing.
+// Reads dtype and shape into `header`, and the tag of what follows, such as another shape; 0:
+// nothing.
 StatusOr<uint32_t> ReadHeader(CodedInputStream* in, TensorProto* header) {
   while (const uint32_t tag = in->ReadTag()) {
     const int field = WireFormat::GetTagFieldNumber(tag);
@@ -52,7 +53,7 @@ StatusOr<uint32_t> ReadHeader(CodedInputStream* in, TensorProto* header) {
       if (!in->ReadVarint64(&dtype)) return Malformed();
       header->set_dtype(static_cast<tensorflow::DataType>(dtype));
     } else if (field == TensorProto::kTensorShapeFieldNumber &&
-               type == WireFormat::WIRETYPE_LENGTH_DELIMITED) {
+               type == WireFormat::WIRETYPE_LENGTH_DELIMITED && !header->has_tensor_shape()) {
       uint32_t length = 0;
       if (!in->ReadVarint32(&length) || in->BytesUntilLimit() < static_cast<int64_t>(length) ||
           length > kMostShapeBytes)

@@ -92,6 +92,29 @@ TEST(TensorWire, RefusesSizesThatDoNotFit) {
     EXPECT_FALSE(Read(bytes.substr(0, n)).ok() && n > 12) << n;
 }
 
+// Memory for content that is yet to come is found while others wait: a header is read as far as
+// that is little. The rest is for whoever reads it all.
+TEST(TensorWire, AllocatesForOneShapeOnly) {
+  tensorflow::TensorProto header, shape, content;
+  header.set_dtype(tensorflow::DT_FLOAT);
+  header.mutable_tensor_shape()->add_dim()->set_size(4);
+  shape.mutable_tensor_shape();
+  content.set_tensor_content(std::string(16, '\1'));
+  for (const int shapes : {0, 1, 2}) {
+    std::string bytes = header.SerializeAsString();
+    for (int i = 0; i < shapes; ++i) bytes += shape.SerializeAsString();
+    bytes += content.SerializeAsString();
+    CodedInputStream in(reinterpret_cast<const uint8_t*>(bytes.data()),
+                        static_cast<int>(bytes.size()));
+    EXPECT_EQ(AllocateForContent(&in, static_cast<int>(bytes.size()), 1 << 20, HostAllocator())
+                  .has_value(),
+              shapes == 0);
+    const StatusOr<Tensor> read = Read(bytes);
+    ASSERT_TRUE(read.ok()) << read.status();
+    EXPECT_EQ(read->shape(), Shape{4});
+  }
+}
+
 TEST(TensorWire, ReadsWhereAResourceIs) {
   tensorflow::TensorProto proto;
   TensorToProto(Tensor::Scalar(ResourceHandle{nullptr, "container", "name"}), &proto);

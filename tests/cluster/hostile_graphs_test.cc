@@ -444,5 +444,41 @@ TEST(ManyOutputs, CountThoughTheirNodesAreFew) {
   EXPECT_LT(PeakResidentBytes() - before, 2 * kLimit);
 }
 
+// In a function it may be the call that says the number, for all nodes of the body.
+TEST(ManyOutputs, CountInTheBodiesOfFunctions) {
+  constexpr int64_t kLimit = 256 << 20;
+  constexpr int kNodes = 16;
+  const Server server({.memory_limit_bytes = kLimit});
+  RawClient client(server.port());
+  const auto graph = [](int64_t outputs) {
+    tensorflow::GraphDef graph =
+        GraphOf(ConstText("in", {1, 2, 3}, "DT_INT32") +
+                NodeText("call", "wide", {"in"}, Attr("N", StrCat("i: ", outputs))));
+    tensorflow::FunctionDef* const function = graph.mutable_library()->add_function();
+    tensorflow::OpDef* const signature = function->mutable_signature();
+    signature->set_name("wide");
+    signature->add_input_arg()->set_name("x");
+    signature->mutable_input_arg(0)->set_type(tensorflow::DT_INT32);
+    signature->add_output_arg()->set_name("y");
+    signature->mutable_output_arg(0)->set_type(tensorflow::DT_INT32);
+    signature->add_attr()->set_name("N");
+    signature->mutable_attr(0)->set_type("int");
+    for (int i = 0; i < kNodes; ++i) {
+      tensorflow::GraphDef node =
+          GraphOf(NodeText(StrCat("n", i), "Unpack", {"x"},
+                           Attr("T", "type: DT_INT32") + Attr("num", "placeholder: 'N'")));
+      *function->add_node_def() = node.node(0);
+    }
+    (*function->mutable_ret())["y"] = "n0:output:1";
+    return graph;
+  };
+  const int64_t before = ResidentBytes();
+  ResetPeakResidentBytes();
+  EXPECT_EQ(client.RunOnce(graph(3), "call:0"), absl::OkStatus());
+  const Status status = client.RunOnce(graph(1 << 20), "call:0");
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
+  EXPECT_LT(PeakResidentBytes() - before, 2 * kLimit);
+}
+
 }  // namespace
 }  // namespace carillon

@@ -13,6 +13,7 @@
 #include "distributed/cluster/step_messages.h"
 #include "distributed/serving/http2_test_util.h"
 #include "eventually.h"
+#include "graph/graph_def.h"
 #include "own_process.h"
 #include "raw_client.h"
 
@@ -192,6 +193,38 @@ TEST(LargeAnswers, OfGraphsWithConstantsAreRefused) {
     EXPECT_TRUE(client.Master("RunStep", request, &reply).ok()) << "the values alone have room";
     EXPECT_TRUE(client.CloseSession(*session).ok());
   }
+}
+
+// A record of each kernel that ran, with the names of all that it read.
+TEST(LargeAnswers, OfTracesAreRefused) {
+  constexpr int64_t kLimit = 64 << 20;
+  const Server server({.memory_limit_bytes = kLimit});
+  RawClient client(server.port());
+  Graph g;
+  const Output result = WhileLoop(
+      g, {Const(g, 0)}, [](const LoopVariables& v) { return Less(v[0], 3000); },
+      [](const LoopVariables& v) {
+        const Output zero = Mul(v[0], 0);
+        return LoopVariables{Add(AddN(std::vector<Output>(1000, zero)), Add(v[0], 1))};
+      })[0];
+  tensorflow::GraphDef graph;
+  ExportGraphDef(g.nodes(), &graph);
+  const StatusOr<std::string> session = client.CreateSession(graph);
+  ASSERT_TRUE(session.ok()) << session.status();
+  const auto run = [&](tensorflow::RunOptions::TraceLevel level) {
+    tensorflow::RunStepRequest request;
+    request.set_session_handle(*session);
+    request.add_fetch(result.name());
+    request.mutable_options()->set_trace_level(level);
+    tensorflow::RunStepResponse reply;
+    return client.Master("RunStep", request, &reply);
+  };
+  EXPECT_EQ(run(tensorflow::RunOptions::NO_TRACE), absl::OkStatus());
+  const int64_t before = ResidentBytes();
+  ResetPeakResidentBytes();
+  const Status status = run(tensorflow::RunOptions::FULL_TRACE);
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
+  EXPECT_LT(PeakResidentBytes() - before, 4 * kLimit);
 }
 
 }  // namespace

@@ -2,10 +2,9 @@
 // that are made of them.
 #pragma once
 
-#include <algorithm>
-#include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string_view>
 #include <utility>
 
@@ -29,15 +28,17 @@ class GraphMemory {
   // Of a graph that is to be added to one with these functions.
   static int64_t Estimate(const tensorflow::GraphDef& graph, const FunctionLibrary* functions);
 
-  // Time to forget what can be made again.
-  bool is_short() const { return limit_ > 0 && held_ > limit_ / 2; }
+  int64_t held() const {
+    std::lock_guard lock(mutex_);
+    return held_;
+  }
 
  private:
   friend class GraphShare;
-  static constexpr int64_t kOutput = sizeof(OutputInfo);
 
   const int64_t limit_;
-  std::atomic<int64_t> held_{0};
+  mutable std::mutex mutex_;
+  int64_t held_ = 0;  // by all shares, under mutex_
 };
 
 // What one session takes of it; as a budget, what it takes to make a program. Thread-safe.
@@ -61,26 +62,35 @@ class GraphShare final : public MemoryBudget {
         what, ": close sessions that are not needed");
   }
   bool Charge(int64_t bytes) override {
-    const auto [held, left] = Count(bytes);
-    if (whole_->limit_ == 0 || IsFairShare(held, {left, whole_->limit_})) return true;
-    Count(-bytes);
-    return false;
+    std::lock_guard lock(whole_->mutex_);
+    if (!CanTake(bytes)) return false;
+    held_ += bytes;
+    whole_->held_ += bytes;
+    return true;
   }
   void Discharge(int64_t bytes) override {
-    Count(-bytes);
+    {
+      std::lock_guard lock(whole_->mutex_);
+      held_ -= bytes;
+      whole_->held_ -= bytes;
+    }
     TrimHeapAfter(bytes);
   }
-  bool is_short() const { return whole_->is_short(); }
+  // Time to forget what can be made again, where something is about to be made that may take so
+  // much for a while: all together have little left, and there is no room for it here.
+  bool IsShortOf(int64_t bytes) const {
+    std::lock_guard lock(whole_->mutex_);
+    return whole_->limit_ > 0 && whole_->held_ > whole_->limit_ / 2 && !CanTake(bytes);
+  }
 
  private:
-  // What is held here, and what is left of all.
-  std::pair<int64_t, int64_t> Count(int64_t bytes) {
-    const int64_t held = held_ += bytes;
-    return {held, whole_->limit_ - (whole_->held_ += bytes)};
+  bool CanTake(int64_t bytes) const {  // under whole_->mutex_
+    return whole_->limit_ == 0 ||
+           IsFairShare(held_ + bytes, {whole_->limit_ - whole_->held_ - bytes, whole_->limit_});
   }
 
   const std::shared_ptr<GraphMemory> whole_;
-  std::atomic<int64_t> held_{0};
+  int64_t held_ = 0;  // under whole_->mutex_
 };
 
 // What one thing takes of a session's share, until this goes.

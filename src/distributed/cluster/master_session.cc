@@ -10,6 +10,7 @@
 #include "kernels/session_tensors.h"
 #include "runtime/program_memory.h"
 #include "tensor/memory_charge.h"
+#include "tensor/parsed_bytes.h"
 #include "tensor/text_memory.h"
 
 namespace carillon {
@@ -52,10 +53,9 @@ int64_t BytesOf(const std::vector<std::string>& names) {
 
 // What the metadata of a step will take, about.
 int64_t EstimateMetadata(const AsyncStep& step, const tensorflow::RunOptions& options) {
-  constexpr int64_t kTiming = 512;
-  auto bytes = kTiming * static_cast<int64_t>(step.metadata.nodes.size());
+  int64_t bytes = step.trace().bytes;
   for (const std::string& of_task : step.trace().step_stats)
-    bytes += static_cast<int64_t>(of_task.size());
+    bytes += static_cast<int64_t>(MostParsedBytes<tensorflow::StepStats>(of_task));
   if (!options.output_partition_graphs()) return bytes;
   for (const NodeGraph* graph : step.program()->graphs()) {
     bytes += EstimateGraph(*graph);
@@ -231,13 +231,17 @@ StatusOr<int64_t> MasterSession::Extend(const tensorflow::GraphDef& graph_def,
   const int64_t bytes = GraphMemory::Estimate(graph_def, graph_.functions().get());
   CARILLON_RETURN_IF_ERROR(graphs_->Take(bytes));
   Begin();
-  const Status status = local_.ChangeGraph(
-      [&] { return ImportKnownNodes(graph_def, &graph_, &left_out_, allocator().get()); });
+  Status status;
+  status.Update(CatchAsStatus([&] {
+    status = local_.ChangeGraph(
+        [&] { return ImportKnownNodes(graph_def, &graph_, &left_out_, allocator().get()); });
+  }));
   End();
   if (!status.ok()) {
     graphs_->Discharge(bytes);
     return status;
   }
+  graph_bytes_ += bytes;
   if (options_.log_placement && options_.cluster.task == nullptr)
     LogPlacement(graph_, options_.device->name);
   return ++version_;
@@ -293,8 +297,11 @@ StatusOr<std::shared_ptr<PreparedRun>> MasterSession::Prepare(ByName names) {
   const int64_t bytes =
       kSignatureBytes + BytesOf(names.feeds) + BytesOf(names.fetches) + BytesOf(names.targets);
   StatusOr<GraphCharge> charge = GraphCharge::Take(graphs_, bytes);
+  // A program takes about this many times the graph and its signature while it is made.
+  constexpr int64_t kProgram = 8;
   // Other tasks keep their parts until the session ends: nothing is won by forgetting those.
-  if ((!charge.ok() || graphs_->is_short()) && options_.cluster.task == nullptr) {
+  if ((!charge.ok() || graphs_->IsShortOf(kProgram * (graph_bytes_ + bytes))) &&
+      options_.cluster.task == nullptr) {
     prepared_.clear();
     local_.ForgetUnused();
     if (!charge.ok()) charge = GraphCharge::Take(graphs_, bytes);

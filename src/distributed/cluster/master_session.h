@@ -162,6 +162,7 @@ class MasterSession : public std::enable_shared_from_this<MasterSession> {
   std::mutex mutex_;
   NodesLeftOut left_out_;  // of graph_
   int64_t version_ = 0;
+  int64_t graph_bytes_ = 0;  // of graphs_, for graph_
   std::map<ByName, PreparedState> prepared_;
   std::map<std::string, std::shared_ptr<PartialRunState>> partial_runs_;
   std::map<int64_t, CallableState> callables_;

@@ -16,6 +16,7 @@
 #include "proto/step_stats.pb.h"
 #include "runtime/rendezvous.h"
 #include "tensor/limited_allocator.h"
+#include "tensor/memory_charge.h"
 
 namespace carillon {
 namespace {
@@ -398,7 +399,11 @@ void Worker::PartDone(const std::shared_ptr<Step>& step, Status status) {
     for (size_t k = 0; k < program.parts[i].fetches.size(); ++k)
       done.fetches.emplace_back(program.parts[i].fetches[k], std::move(step->parts[i].fetches[k]));
   }
-  if (done.status.ok() && step->parts[0].args.trace != nullptr) done.step_stats = TraceOf(*step);
+  if (done.status.ok() && step->parts[0].args.trace != nullptr) {
+    StatusOr<std::string> step_stats = TraceOf(*step);
+    done.status = step_stats.status();
+    if (step_stats.ok()) done.step_stats = *std::move(step_stats);
+  }
   const std::string master = program.master;
   {
     std::lock_guard lock(mutex_);
@@ -412,7 +417,11 @@ void Worker::PartDone(const std::shared_ptr<Step>& step, Status status) {
   step_done_.notify_all();
 }
 
-std::string Worker::TraceOf(const Step& step) {
+StatusOr<std::string> Worker::TraceOf(const Step& step) {
+  int64_t bytes = 0;
+  for (const Step::RunningPart& part : step.parts) bytes += part.trace.bytes;
+  MemoryCharge charge(step.program->parts[0].executable->device().allocator.get());
+  CARILLON_RETURN_IF_ERROR(charge.Add(3 * bytes));  // as timings, as messages, and serialized
   tensorflow::StepStats stats;
   for (size_t i = 0; i < step.parts.size(); ++i) {
     const Executable& executable = *step.program->parts[i].executable;

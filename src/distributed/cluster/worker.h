@@ -78,7 +78,7 @@ class Worker {
   static void HandOn(const std::shared_ptr<Step>& step);
   void RunPart(const std::shared_ptr<Step>& step, size_t part);
   // When what ran, as a serialized StepStats.
-  static std::string TraceOf(const Step& step);
+  static StatusOr<std::string> TraceOf(const Step& step);
   void PartDone(const std::shared_ptr<Step>& step, Status status);
   void EndStep(const std::shared_ptr<Step>& step, const Status& reason);
   void RememberEnd(StepId id);  // under mutex_

@@ -38,7 +38,7 @@ class PrefetchIterator final : public DatasetIterator {
   Status GetNext(const IteratorContext& context, Element* element, bool* end) override {
     std::unique_lock lock(mutex_);
     if (!thread_.joinable()) {
-      share_ = ThreadShare(&ThreadBudget::OfDataSets(), 1);
+      share_ = BudgetedThreads(&ThreadBudget::OfDataSets(), 1);
       if (share_.count() == 0) return input_->GetNext(context, element, end);
       context_ = {context.allocator, &stop_, context.functions};
       charge_.emplace(context.allocator);
@@ -97,7 +97,7 @@ class PrefetchIterator final : public DatasetIterator {
   std::deque<Item> buffer_;
   bool ended_ = false;
   bool stopping_ = false;
-  ThreadShare share_;  // for thread_
+  BudgetedThreads share_;  // for thread_
   std::thread thread_;
 };
 
@@ -210,8 +210,8 @@ class ParallelMapDataset final : public Dataset {
     bool Start(const IteratorContext& context) {
       if (!threads_.empty()) return true;
       constexpr int64_t kMostThreads = 64;
-      share_ = ThreadShare(&ThreadBudget::OfDataSets(),
-                           static_cast<int>(std::min(dataset().calls_, kMostThreads)));
+      share_ = BudgetedThreads(&ThreadBudget::OfDataSets(),
+                               static_cast<int>(std::min(dataset().calls_, kMostThreads)));
       if (share_.count() == 0) return false;
       context_ = {context.allocator, &stop_, context.functions};
       charge_.emplace(context.allocator);
@@ -294,7 +294,7 @@ class ParallelMapDataset final : public Dataset {
     int errors_ = 0;  // in calls_
     bool ended_ = false;
     bool stopping_ = false;
-    ThreadShare share_;  // for threads_
+    BudgetedThreads share_;  // for threads_
     std::vector<std::thread> threads_;
   };
 

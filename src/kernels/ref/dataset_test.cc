@@ -75,7 +75,7 @@ class Iterators : public testing::Test {
 
 TEST_F(Iterators, PrefetchKeepsTheOrderWithAndWithoutAThread) {
   for (const bool has_thread : {true, false}) {
-    std::vector<ThreadShare> others;
+    std::vector<BudgetedThreads> others;
     while (!has_thread && (others.empty() || others.back().count() > 0))
       others.emplace_back(&ThreadBudget::OfDataSets(), 100);
     const auto counter = std::make_shared<Counter>(100, false);
