@@ -254,6 +254,78 @@ std::string NestedConditions(int depth) {
       condition("out", 0));
 }
 
+// As node_def of a function.
+std::string InFunction(std::string node) { return node.replace(0, node.find('{'), "node_def "); }
+
+// A loop whose every round puts the data set into a list, and makes a new one that finds it there.
+// Fetch "made:0" or "walked:0".
+std::string NestedDataSets(int64_t depth) {
+  const std::string types =
+      Attr("output_types", "list { type: DT_INT64 }") + Attr("output_shapes", "list { shape { } }");
+  const auto range = [&](const std::string& numbers) {
+    return NodeText("range", "RangeDataset", {numbers + "0", numbers + "1", numbers + "1"}, types);
+  };
+  const std::string of_variant = Type("element_dtype", "VARIANT"),
+                    loop =
+                        "input_arg { name: \"i\" type: DT_INT64 } "
+                        "input_arg { name: \"d\" type: DT_VARIANT } ";
+  const std::string find = StrCat(
+      "function { signature { name: \"find\" input_arg { name: \"x\" type: DT_INT64 } "
+      "input_arg { name: \"l\" type: DT_VARIANT } output_arg { name: \"y\" type: DT_VARIANT } } ",
+      InFunction(ConstText("zero", {0}, "DT_INT32", true)),
+      InFunction(ConstText("shape", {}, "DT_INT32")),
+      InFunction(NodeText("item", "TensorListGetItem", {"l", "zero:output:0", "shape:output:0"},
+                          of_variant)),
+      " ret { key: \"y\" value: \"item:item:0\" } }\n");
+  const std::string goes_on =
+      StrCat("function { signature { name: \"goes_on\" ", loop,
+             "output_arg { name: \"y\" type: DT_BOOL } } ",
+             InFunction(ConstText("end", {depth}, "DT_INT64", true)),
+             InFunction(NodeText("less", "Less", {"i", "end:output:0"}, Type("T", "INT64"))),
+             " ret { key: \"y\" value: \"less:z:0\" } }\n");
+  std::string body;
+  for (const std::string& node :
+       {ConstText("c0", {0}, "DT_INT64", true), ConstText("c1", {1}, "DT_INT64", true),
+        ConstText("most", {-1}, "DT_INT32", true), ConstText("shape", {}, "DT_INT32"),
+        NodeText("next", "AddV2", {"i", "c1:output:0"}, Type("T", "INT64")),
+        NodeText("none", "EmptyTensorList", {"shape:output:0", "most:output:0"},
+                 of_variant + Type("shape_type", "INT32")),
+        NodeText("list", "TensorListPushBack", {"none:handle:0", "d"}, of_variant),
+        NodeText("range", "RangeDataset", {"c0:output:0", "c1:output:0", "c1:output:0"}, types),
+        NodeText("flat", "FlatMapDataset", {"range:handle:0", "list:output_handle:0"},
+                 types + Attr("f", "func { name: \"find\" }") +
+                     Attr("Targuments", "list { type: DT_VARIANT }"))})
+    body += InFunction(node);
+  const std::string nest = StrCat(
+      "function { signature { name: \"nest\" ", loop,
+      "output_arg { name: \"j\" type: DT_INT64 } output_arg { name: \"e\" type: DT_VARIANT } } ",
+      body,
+      " ret { key: \"j\" value: \"next:z:0\" } ret { key: \"e\" value: \"flat:handle:0\" } }\n");
+  return StrCat("library {\n", find, goes_on, nest, "}\n", ConstText("c0", {0}, "DT_INT64", true),
+                ConstText("c1", {1}, "DT_INT64", true), range("c"),
+                NodeText("nested", "StatelessWhile", {"c0", "range"},
+                         Attr("T", "list { type: DT_INT64 type: DT_VARIANT }") +
+                             Attr("cond", "func { name: \"goes_on\" }") +
+                             Attr("body", "func { name: \"nest\" }")),
+                NodeText("made", "DatasetCardinality", {"nested:1"}),
+                NodeText("iterator", "IteratorV2", {},
+                         types + Attr("shared_name", "s: \"\"") + Attr("container", "s: \"\"")),
+                NodeText("start", "MakeIterator", {"nested:1", "iterator"}),
+                NodeText("walked", "IteratorGetNext", {"iterator", "^start"}, types));
+}
+
+// Iterators call each other, and end, one inside of the other.
+TEST(HostileWork, DataSetsInListsInDataSetsAreNotWalkedWithoutEnd) {
+  const Server server;
+  RawClient client(server.port());
+  EXPECT_EQ(client.RunOnce(GraphOf(NestedDataSets(100)), "walked:0"), absl::OkStatus());
+  const tensorflow::GraphDef graph = GraphOf(NestedDataSets(50'000));
+  EXPECT_EQ(client.RunOnce(graph, "made:0"), absl::OkStatus());
+  const Status status = client.RunOnce(graph, "walked:0");
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+  EXPECT_TRUE(Eventually([&] { return server.bytes_in_use() == 0; })) << server.bytes_in_use();
+}
+
 // Programs are made of graphs in memory that has a limit, and as long as somebody waits for them.
 TEST(HostileWork, NorDoProgramsThatAreMadeOfSmallGraphs) {
   if (!WorkScope::Counts()) GTEST_SKIP() << "the sanitizer owns operator new";

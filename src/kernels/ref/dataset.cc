@@ -99,7 +99,6 @@ Status FunctionDatasetKernel::Run(KernelContext& context) {
 }
 
 Status SetDataset(KernelContext& context, DatasetPtr dataset) {
-  constexpr int kMostDepth = 2000;
   constexpr int64_t kMostCount = 100'000;
   Dataset::Extent extent;
   for (int i = 0; i < context.num_inputs(); ++i) {
@@ -110,8 +109,8 @@ Status SetDataset(KernelContext& context, DatasetPtr dataset) {
     extent.depth = std::max(extent.depth, inner->extent().depth + 1);
     extent.count += inner->extent().count;
   }
-  if (extent.depth > kMostDepth || extent.count > kMostCount) {
-    return InvalidArgument("a data set may be made of ", kMostCount, " others, ", kMostDepth,
+  if (extent.depth > kMostDatasetDepth || extent.count > kMostCount) {
+    return InvalidArgument("a data set may be made of ", kMostCount, " others, ", kMostDatasetDepth,
                            " of them inside of each other; this one is made of ", extent.count,
                            ", ", extent.depth, " deep");
   }

@@ -44,7 +44,7 @@ class IteratorResource final : public Resource {
   // From now on elements come from `dataset`, in memory of the step's allocator.
   Status SetDataset(const Dataset& dataset, const StepServices& services) {
     CARILLON_RETURN_IF_ERROR(CheckCompatible(spec_, dataset.spec()));
-    auto walk = std::make_shared<Walk>(services.allocator);
+    auto walk = std::make_shared<Walk>(services.allocator, dataset.extent().depth);
     CARILLON_RETURN_IF_ERROR(walk->charge.Add(dataset.extent().count * kIteratorBytes));
     CARILLON_ASSIGN_OR_RETURN(walk->iterator,
                               dataset.MakeIterator(walk->Context(services.cancellation)));
@@ -94,13 +94,14 @@ class IteratorResource final : public Resource {
   // The iterator, and what it uses as long as it lives, which may be longer than the session that
   // made it.
   struct Walk {
-    explicit Walk(Allocator* step_allocator)
-        : allocator(KeepAllocator(step_allocator)), charge(step_allocator) {}
+    Walk(Allocator* step_allocator, int depth)
+        : allocator(KeepAllocator(step_allocator)), charge(step_allocator), depth(depth) {}
     IteratorContext Context(Cancellation* cancellation) {
-      return {allocator.get(), cancellation, &functions};
+      return {allocator.get(), cancellation, &functions, depth};
     }
     const std::shared_ptr<Allocator> allocator;
     MemoryCharge charge;  // of the iterators
+    const int depth;
     IteratorFunctions functions;
     std::unique_ptr<DatasetIterator> iterator;
   };

@@ -50,6 +50,9 @@ Status SetDataset(KernelContext& context, DatasetPtr dataset);
 using OptionalPtr = std::shared_ptr<const OptionalValue>;
 Status SetOptional(KernelContext& context, const OptionalPtr& optional);
 
+// Iterators call each other, and end, one inside of the other.
+inline constexpr int kMostDatasetDepth = 2000;
+
 // For the tables: ops whose kernel makes one data set.
 using MakeDataset = StatusOr<DatasetPtr> (*)(KernelContext& context);
 template <MakeDataset make>
