@@ -326,6 +326,58 @@ TEST(HostileWork, DataSetsInListsInDataSetsAreNotWalkedWithoutEnd) {
   EXPECT_TRUE(Eventually([&] { return server.bytes_in_use() == 0; })) << server.bytes_in_use();
 }
 
+// A loop whose every round makes an iterator over a data set that keeps the one of the round
+// before.
+std::string NestedIterators(int64_t depth) {
+  const std::string types =
+      Attr("output_types", "list { type: DT_INT64 }") + Attr("output_shapes", "list { shape { } }");
+  const std::string loop =
+      "input_arg { name: \"i\" type: DT_INT64 } input_arg { name: \"h\" type: DT_RESOURCE } ";
+  const std::string keep = StrCat(
+      "function { signature { name: \"keep\" input_arg { name: \"x\" type: DT_INT64 } input_arg { "
+      "name: \"k\" type: DT_RESOURCE } output_arg { name: \"y\" type: DT_INT64 } } ",
+      InFunction(NodeText("same", "Identity", {"x"}, Type("T", "INT64"))),
+      " ret { key: \"y\" value: \"same:output:0\" } }\n");
+  const std::string goes_on =
+      StrCat("function { signature { name: \"goes_on\" ", loop,
+             "output_arg { name: \"y\" type: DT_BOOL } } ",
+             InFunction(ConstText("end", {depth}, "DT_INT64", true)),
+             InFunction(NodeText("less", "Less", {"i", "end:output:0"}, Type("T", "INT64"))),
+             " ret { key: \"y\" value: \"less:z:0\" } }\n");
+  std::string body;
+  for (const std::string& node :
+       {ConstText("c0", {0}, "DT_INT64", true), ConstText("c1", {1}, "DT_INT64", true),
+        NodeText("next", "AddV2", {"i", "c1:output:0"}, Type("T", "INT64")),
+        NodeText("range", "RangeDataset", {"c0:output:0", "c1:output:0", "c1:output:0"}, types),
+        NodeText("map", "MapDataset", {"range:handle:0", "h"},
+                 types + Attr("f", "func { name: \"keep\" }") +
+                     Attr("Targuments", "list { type: DT_RESOURCE }")),
+        NodeText("iterator", "AnonymousIteratorV3", {}, types),
+        NodeText("start", "MakeIterator", {"map:handle:0", "iterator:handle:0"}),
+        NodeText("started", "Identity", {"iterator:handle:0", "^start"}, Type("T", "RESOURCE"))})
+    body += InFunction(node);
+  const std::string nest = StrCat(
+      "function { signature { name: \"nest\" ", loop,
+      "output_arg { name: \"j\" type: DT_INT64 } output_arg { name: \"n\" type: DT_RESOURCE } } ",
+      body,
+      " ret { key: \"j\" value: \"next:z:0\" } ret { key: \"n\" value: \"started:output:0\" } "
+      "}\n");
+  return StrCat("library {\n", keep, goes_on, nest, "}\n", ConstText("c0", {0}, "DT_INT64", true),
+                NodeText("iterator", "AnonymousIteratorV3", {}, types),
+                NodeText("nested", "While", {"c0", "iterator"},
+                         Attr("T", "list { type: DT_INT64 type: DT_RESOURCE }") +
+                             Attr("cond", "func { name: \"goes_on\" }") +
+                             Attr("body", "func { name: \"nest\" }")),
+                NodeText("out", "Identity", {"nested:0"}, Type("T", "INT64")));
+}
+
+TEST(HostileWork, IteratorsThatKeepIteratorsEndOneAfterTheOther) {
+  const Server server;
+  RawClient client(server.port());
+  EXPECT_EQ(client.RunOnce(GraphOf(NestedIterators(50'000)), "out:0"), absl::OkStatus());
+  EXPECT_TRUE(Eventually([&] { return server.bytes_in_use() == 0; })) << server.bytes_in_use();
+}
+
 // Programs are made of graphs in memory that has a limit, and as long as somebody waits for them.
 TEST(HostileWork, NorDoProgramsThatAreMadeOfSmallGraphs) {
   if (!WorkScope::Counts()) GTEST_SKIP() << "the sanitizer owns operator new";

@@ -39,6 +39,10 @@ Status CheckCompatible(const ElementSpec& wanted, const ElementSpec& given) {
 class IteratorResource final : public Resource {
  public:
   explicit IteratorResource(ElementSpec spec) : spec_(std::move(spec)) {}
+  ~IteratorResource() override {
+    const WorkPause pause;
+    const Variant ends(std::move(current_));  // after the iterator that has kept this one, if any
+  }
   const ElementSpec& spec() const { return spec_; }
 
   // From now on elements come from `dataset`, in memory of the step's allocator.
@@ -92,13 +96,16 @@ class IteratorResource final : public Resource {
 
  private:
   // The iterator, and what it uses as long as it lives, which may be longer than the session that
-  // made it.
-  struct Walk {
+  // made it. A data set may keep iterators, whose data sets may keep others: so it ends as variants
+  // do.
+  struct Walk final : VariantValue {
     Walk(Allocator* step_allocator, int depth)
         : allocator(KeepAllocator(step_allocator)), charge(step_allocator), depth(depth) {}
     IteratorContext Context(Cancellation* cancellation) {
       return {allocator.get(), cancellation, &functions, depth};
     }
+    std::string DebugString() const override { return "walk through a dataset"; }
+
     const std::shared_ptr<Allocator> allocator;
     MemoryCharge charge;  // of the iterators
     const int depth;
