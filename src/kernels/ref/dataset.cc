@@ -124,7 +124,7 @@ Status SetDataset(KernelContext& context, DatasetPtr dataset) {
 
 Status CheckElement(const ElementSpec& spec, const Element& element) {
   if (element.size() != spec.dtypes.size())
-    return InvalidArgument("the function gave ", element.size(), " components, not ",
+    return InvalidArgument("an element has ", element.size(), " components, not ",
                            spec.dtypes.size());
   for (size_t i = 0; i < element.size(); ++i) {
     if (element[i].dtype() != spec.dtypes[i])

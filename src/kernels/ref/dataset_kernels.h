@@ -111,8 +111,8 @@ KernelResult FromFunctionDataset(const KernelRequest& request) {
   return kernel;
 }
 
-// Numbers and dtypes of what a function gave. InvalidArgument when they are not those of the data
-// set.
+// Number and dtypes of the components. InvalidArgument when they are not those that the data set
+// was declared with: graphs may declare what they like.
 Status CheckElement(const ElementSpec& spec, const Element& element);
 
 // What an iterator of one data set takes, with what it keeps for itself.

@@ -171,6 +171,55 @@ TEST_F(Iterators, ParallelMapEndsWhileItsInputWaits) {
   iterator.reset();
 }
 
+// Declares one component, and gives `components` to the second element, one to the others.
+class Uneven final : public Dataset {
+ public:
+  explicit Uneven(size_t components)
+      : Dataset({{DType::kInt64}, {Shape{}}}), components_(components) {}
+  StatusOr<std::unique_ptr<DatasetIterator>> MakeIterator(const IteratorContext&) const override {
+    return std::make_unique<Iterator>(*this);
+  }
+
+ private:
+  class Iterator final : public IteratorOf<Uneven> {
+   public:
+    using IteratorOf::IteratorOf;
+    Status GetNext(const IteratorContext&, Element* element, bool*) override {
+      element->assign(next_++ == 1 ? dataset().components_ : 1, Tensor::Scalar<int64_t>(0));
+      return absl::OkStatus();
+    }
+
+   private:
+    int64_t next_ = 0;
+  };
+  const size_t components_;
+};
+
+TEST_F(Iterators, BatchesAreMadeOfWhatTheInputDeclares) {
+  for (const size_t components : {0u, 1u, 2u}) {
+    const Tensor size = Tensor::Scalar<int64_t>(2), none(DType::kInt64, Shape{0});
+    for (const bool padded : {false, true}) {
+      const auto input = std::make_shared<Uneven>(components);
+      AttrMap attrs = {{"output_shapes", std::vector<PartialShape>{PartialShape()}}};
+      attrs[padded ? "Toutput_types" : "output_types"] = std::vector<DType>{DType::kInt64};
+      std::vector<LaidOut> inputs = {Tensor::Scalar(Variant{input}), size};
+      if (padded) {
+        attrs["N"] = int64_t{1};
+        inputs.emplace_back(none);
+        inputs.emplace_back(Tensor::Scalar<int64_t>(0));
+      }
+      const DatasetPtr batches =
+          *DatasetOf(KernelTester(padded ? "PaddedBatchDataset" : "BatchDataset", attrs, inputs)
+                         .RunPlain(inputs)[0]);
+      Element element;
+      bool end = false;
+      const auto iterator = *batches->MakeIterator(Context());
+      EXPECT_EQ(iterator->GetNext(Context(), &element, &end).code(),
+                components == 1 ? absl::StatusCode::kOk : absl::StatusCode::kInvalidArgument);
+    }
+  }
+}
+
 class LimitedIterators : public Iterators {
  protected:
   IteratorContext Context() { return {limited_.get(), &cancellation_, &functions_}; }
