@@ -31,8 +31,8 @@ std::string Type(const std::string& attr, const std::string& dtype) {
 
 // `many` is a vector of zeros, `texts` one of empty strings, `long` a string: together they make
 // more than a gigabyte.
+constexpr int64_t kMany = 20'000;
 std::string Parts() {
-  constexpr int64_t kMany = 20'000;
   return ConstText("dims", {kMany}, "DT_INT32") + ConstText("zero", {0}, "DT_INT32", true) +
          ConstText("one", {1}, "DT_INT32", true) +
          NodeText("many", "Fill", {"dims", "zero"}, Type("T", "INT32")) + Text("empty", "") +
@@ -56,6 +56,11 @@ struct Attack {
 std::string Out(const std::string& op, const std::vector<std::string>& inputs,
                 const std::string& attrs) {
   return Parts() + NodeText("out", op, inputs, attrs);
+}
+
+// A vector of strings, under the name "variable".
+std::string Variable(const std::string& op, const std::string& shape) {
+  return Parts() + NodeText("variable", op, {}, Type("dtype", "STRING") + Attr("shape", shape));
 }
 
 std::string DataSet(const std::string& op, const std::vector<std::string>& more_inputs,
@@ -113,6 +118,22 @@ std::vector<Attack> TextAttacks() {
       {"GatherNd", Parts() + NodeText("at", "ExpandDims", {"many", "one"}, Type("T", "INT32")) +
                        NodeText("out", "GatherNd", {"longs", "at"},
                                 Type("Tparams", "STRING") + Type("Tindices", "INT32"))},
+      {"ResourceGather", Variable("VarHandleOp", "shape { dim { size: 1 } }") +
+                             NodeText("assigned", "AssignVariableOp", {"variable", "longs"},
+                                      Type("dtype", "STRING")) +
+                             NodeText("out", "ResourceGather", {"variable", "many", "^assigned"},
+                                      Type("dtype", "STRING") + Type("Tindices", "INT32"))},
+      {"ScatterUpdate",
+       Variable("VariableV2", "shape { unknown_rank: true }") +
+           ConstText("begin", {0}, "DT_INT32", true) +
+           ConstText("end", {2 * kMany}, "DT_INT32", true) +
+           NodeText("rows", "Range", {"begin", "end", "one"}, Type("Tidx", "INT32")) +
+           ConstText("two", {2}, "DT_INT32") +
+           NodeText("more", "Tile", {"texts", "two"}, Type("T", "STRING")) +
+           NodeText("assigned", "Assign", {"variable", "more"},
+                    Type("T", "STRING") + Attr("validate_shape", "b: false")) +
+           NodeText("out", "ScatterUpdate", {"assigned", "rows", "long"},
+                    Type("T", "STRING") + Type("Tindices", "INT32"))},
       {"MergeSummary", ManyFields("values", "\\012") +
                            NodeText("out", "MergeSummary", {"values"}, Attr("N", "i: 1"))},
       {"ParseTensor", ManyFields("strings", "\\102") +
@@ -136,6 +157,8 @@ TEST(HostileWork, TakesNoMoreMemoryThanTheLimit) {
     EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << attack.name << ": " << status;
     // Messages, graphs and programs are not in the limit; a vector that grows has two copies.
     EXPECT_LT(PeakResidentBytes() - before, 3 * kLimit) << attack.name;
+    tensorflow::ResetResponse reply;  // variables stay
+    EXPECT_TRUE(client.Master("Reset", tensorflow::ResetRequest(), &reply).ok());
     EXPECT_TRUE(Eventually([&] { return server.bytes_in_use() == 0; }))
         << attack.name << " leaves " << server.bytes_in_use();
   }
