@@ -391,5 +391,22 @@ TEST(StopSignal, MayBeAskedByWhoRegisters) {
   EXPECT_TRUE(stop.IsCancelled());
 }
 
+// Destructors stop: nothing may be thrown there, whatever the callbacks take.
+TEST(StopSignal, CallsBackOnNobodysAccount) {
+  if (!WorkScope::Counts()) GTEST_SKIP() << "the sanitizer owns operator new";
+  StopSignal over, stop;
+  over.Stop();
+  uint64_t token = 0;
+  bool called = false;
+  const auto callback = [&] {
+    const std::vector<char> much(1 << 20);
+    called = true;
+  };
+  ASSERT_TRUE(stop.Register(&token, callback));
+  const WorkScope scope(nullptr, &over);
+  stop.Stop();
+  EXPECT_TRUE(called);
+}
+
 }  // namespace
 }  // namespace carillon
