@@ -35,7 +35,8 @@ Status CheckCompatible(const ElementSpec& wanted, const ElementSpec& given) {
 // set.
 //
 // Invariants, under mutex_: current_ is what the next GetNext walks; busy_ is set while one does,
-// outside of the lock. A walk keeps its iterator alive when another data set takes its place.
+// making_ while somebody's function makes the first data set, both outside of the lock. A walk
+// keeps its iterator alive when another data set takes its place.
 class IteratorResource final : public Resource {
  public:
   explicit IteratorResource(ElementSpec spec) : spec_(std::move(spec)) {}
@@ -58,16 +59,25 @@ class IteratorResource final : public Resource {
   }
 
   // The same with what `make` gives, unless there is a data set already. `make` runs once at a
-  // time.
+  // time; it may be a client's function, and take any time.
   Status SetDatasetOnce(const StepServices& services,
                         absl::FunctionRef<StatusOr<DatasetPtr>()> make) {
-    std::lock_guard making(making_);
     {
-      std::lock_guard lock(mutex_);
+      std::unique_lock lock(mutex_);
+      CARILLON_RETURN_IF_ERROR(
+          WaitUnlessCancelled(lock, changed_, services.cancellation, [this] { return !making_; }));
       if (current_ != nullptr) return absl::OkStatus();
+      making_ = true;
     }
-    CARILLON_ASSIGN_OR_RETURN(const DatasetPtr dataset, make());
-    return SetDataset(*dataset, services);
+    Status status;
+    const Status thrown = CatchAsStatus([&] {
+      const StatusOr<DatasetPtr> dataset = make();
+      status = dataset.ok() ? SetDataset(**dataset, services) : dataset.status();
+    });
+    std::lock_guard lock(mutex_);
+    making_ = false;
+    changed_.notify_all();
+    return thrown.ok() ? status : thrown;
   }
 
   // Blocks.
@@ -113,11 +123,10 @@ class IteratorResource final : public Resource {
     std::unique_ptr<DatasetIterator> iterator;
   };
   const ElementSpec spec_;
-  std::mutex making_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::shared_ptr<Walk> current_;
-  bool busy_ = false;
+  bool busy_ = false, making_ = false;
 };
 
 using IteratorPtr = std::shared_ptr<IteratorResource>;
