@@ -358,6 +358,23 @@ TEST_F(LimitedIterators, ACacheIsCountedAsLongAsItLives) {
   EXPECT_EQ(used(), 0);
 }
 
+// Each walk may find nothing, and the next one something.
+TEST_F(LimitedIterators, ShuffleForgetsEmptyEpochs) {
+  if (!WorkScope::Counts()) GTEST_SKIP() << "the sanitizer owns operator new";
+  AttrMap attrs;
+  attrs["reshuffle_each_iteration"] = true;
+  const DatasetPtr dataset =
+      Make("ShuffleAndRepeatDataset", attrs, std::make_shared<Counter>(0, false),
+           {Tensor::Scalar<int64_t>(10), Tensor::Scalar<int64_t>(1), Tensor::Scalar<int64_t>(2),
+            Tensor::Scalar<int64_t>(100'000)});
+  const auto iterator = *dataset->MakeIterator(Context());
+  const WorkScope scope(limited_.get(), nullptr);
+  Element element;
+  bool end = false;
+  EXPECT_EQ(iterator->GetNext(Context(), &element, &end), absl::OkStatus());
+  EXPECT_TRUE(end);
+}
+
 TEST_F(LimitedIterators, BuffersAreCountedInSteps) {
   BufferCharge charge(limited_.get());
   std::vector<Element> elements;
