@@ -106,6 +106,10 @@ Status SetDataset(KernelContext& context, DatasetPtr dataset) {
     if (input.dtype() != DType::kVariant || input.num_elements() != 1) continue;
     const auto* inner = dynamic_cast<const Dataset*>(input.data<Variant>()[0].value.get());
     if (inner == nullptr) continue;
+    if (inner == dataset.get()) {  // passed on: others have it, too
+      context.set_output(0, input);
+      return absl::OkStatus();
+    }
     extent.depth = std::max(extent.depth, inner->extent().depth + 1);
     extent.count += inner->extent().count;
   }

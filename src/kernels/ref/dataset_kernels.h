@@ -43,8 +43,8 @@ void SetAnonymousResource(KernelContext& context, std::shared_ptr<Resource> reso
 Status RunNoResource(KernelContext& context);
 Status RunNothing(KernelContext& context);
 
-// Output 0 becomes the data set, which is made of the inputs. InvalidArgument when too many are
-// inside of each other, ResourceExhausted when there is no memory to keep it.
+// Output 0 becomes the data set, which is made of the inputs, or is one of them. InvalidArgument
+// when too many are inside of each other, ResourceExhausted when there is no memory to keep it.
 Status SetDataset(KernelContext& context, DatasetPtr dataset);
 // Output 0 becomes the optional.
 using OptionalPtr = std::shared_ptr<const OptionalValue>;

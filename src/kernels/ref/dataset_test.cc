@@ -375,6 +375,15 @@ TEST_F(LimitedIterators, ShuffleForgetsEmptyEpochs) {
   EXPECT_TRUE(end);
 }
 
+TEST_F(LimitedIterators, ADataSetThatIsPassedOnStaysAsItIs) {
+  const DatasetPtr range =
+      Make("TakeDataset", {}, std::make_shared<Counter>(10, false), {Tensor::Scalar<int64_t>(3)});
+  const int depth = range->extent().depth;
+  const DatasetPtr passed = Make("ModelDataset", {}, range, {});
+  EXPECT_EQ(passed, range);
+  EXPECT_EQ(range->extent().depth, depth);
+}
+
 TEST_F(LimitedIterators, BuffersAreCountedInSteps) {
   BufferCharge charge(limited_.get());
   std::vector<Element> elements;
