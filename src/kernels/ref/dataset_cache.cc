@@ -66,8 +66,11 @@ class CacheDataset final : public Dataset {
       Status status;
       const Status thrown = CatchAsStatus([&] { status = ReadAndKeep(context, element, end); });
       if (!thrown.ok()) status = thrown;
-      // What has no memory for all elements gives back those that it has, and keeps no more.
-      if (absl::IsResourceExhausted(status)) seen_.reset();
+      // What has no memory for all elements gives back those that it has, and keeps no more. Nor
+      // does what a step has left half-way: its element may be lost.
+      if (absl::IsResourceExhausted(status) ||
+          (!status.ok() && context.cancellation->IsCancelled()))
+        seen_.reset();
       CARILLON_RETURN_IF_ERROR(status);
       if (!*end) return absl::OkStatus();
       input_.reset();
@@ -91,7 +94,7 @@ class CacheDataset final : public Dataset {
     std::shared_ptr<const CachedElements> cached_;
     size_t next_ = 0;
     std::unique_ptr<DatasetIterator> input_;  // null when it has ended
-    std::shared_ptr<CachedElements> seen_;    // null when there was no memory for all
+    std::shared_ptr<CachedElements> seen_;    // null when it would not be all
   };
   const DatasetPtr input_;
   const std::shared_ptr<MemoryCache> cache_;

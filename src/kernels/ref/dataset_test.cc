@@ -375,6 +375,33 @@ TEST_F(LimitedIterators, ShuffleForgetsEmptyEpochs) {
   EXPECT_TRUE(end);
 }
 
+TEST_F(LimitedIterators, StepsThatAreCancelledSkipNothing) {
+  StopSignal over;
+  over.Stop();
+  IteratorContext cancelled = Context();
+  cancelled.cancellation = &over;
+  Element element;
+  bool end = false;
+  const DatasetPtr skip =
+      Make("SkipDataset", {}, std::make_shared<Counter>(10, false), {Tensor::Scalar<int64_t>(3)});
+  auto iterator = *skip->MakeIterator(Context());
+  EXPECT_EQ(iterator->GetNext(cancelled, &element, &end).code(), absl::StatusCode::kCancelled);
+  ASSERT_TRUE(iterator->GetNext(Context(), &element, &end).ok());
+  EXPECT_EQ(element[0].scalar<int64_t>(), 3);
+
+  // The first batch is lost. The cache does not keep the others as if they were all.
+  const DatasetPtr cache = Make(
+      "CacheDataset", {},
+      Make("BatchDataset", {}, std::make_shared<Counter>(4, false), {Tensor::Scalar<int64_t>(2)}),
+      {Tensor::Scalar(std::string())});
+  iterator = *cache->MakeIterator(Context());
+  EXPECT_EQ(iterator->GetNext(cancelled, &element, &end).code(), absl::StatusCode::kCancelled);
+  while (!end) ASSERT_TRUE(iterator->GetNext(Context(), &element, &end).ok());
+  iterator = *cache->MakeIterator(Context());
+  ASSERT_TRUE(iterator->GetNext(Context(), &element, &end).ok());
+  EXPECT_EQ(element[0].data<int64_t>()[0], 0);
+}
+
 TEST_F(LimitedIterators, ADataSetThatIsPassedOnStaysAsItIs) {
   const DatasetPtr range =
       Make("TakeDataset", {}, std::make_shared<Counter>(10, false), {Tensor::Scalar<int64_t>(3)});
