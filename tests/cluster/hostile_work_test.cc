@@ -48,6 +48,13 @@ std::string ManyFields(const std::string& name, const std::string& tag) {
   return Text(name, fields);
 }
 
+// An Example in JSON, of many small features; as GraphDefs write it.
+std::string ManyKeys() {
+  std::string keys;
+  for (int i = 0; i < 700'000; ++i) StrAppend(&keys, i == 0 ? "" : ",", "\\\"", i, "\\\":{}");
+  return StrCat("{\\\"features\\\":{\\\"feature\\\":{", keys, "}}}");
+}
+
 struct Attack {
   std::string name;
   std::string graph;  // fetched: "out:0"
@@ -138,6 +145,8 @@ std::vector<Attack> TextAttacks() {
                            NodeText("out", "MergeSummary", {"values"}, Attr("N", "i: 1"))},
       {"ParseTensor", ManyFields("strings", "\\102") +
                           NodeText("out", "ParseTensor", {"strings"}, Type("out_type", "STRING"))},
+      {"DecodeJSONExample",
+       Text("json", ManyKeys()) + NodeText("out", "DecodeJSONExample", {"json"})},
       {"BatchDataset of numbers", DataSet("BatchDatasetV2", {"to", "no"})},
       {"ShuffleDataset", DataSet("ShuffleDataset", {"to", "from", "from"},
                                  Attr("reshuffle_each_iteration", "b: true"))},
