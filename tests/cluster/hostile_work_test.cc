@@ -1,4 +1,5 @@
 // Steps that are small to ask for and large to do: in memory that is not a tensor's, or in time.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <random>
 #include <string>
@@ -442,6 +443,8 @@ TEST(HostileWork, EndsWhenItsTimeIsUp) {
     const Status status =
         client.RunOnce(GraphOf(attack.graph), "out:0", std::chrono::milliseconds(200));
     EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded) << status;
+    EXPECT_THAT(status.ToString(), testing::HasSubstr("did not end within its timeout"))
+        << "the step went on until the call's own deadline";
   }
 }
 
