@@ -10,8 +10,10 @@
 namespace carillon {
 namespace {
 
-struct CachedElements {
+// Elements may be handles of caches, whose elements may be others: so these end as variants do.
+struct CachedElements final : VariantValue {
   explicit CachedElements(Allocator* allocator) : charge(allocator) {}
+  std::string DebugString() const override { return "elements of a dataset"; }
   BufferCharge charge;
   std::deque<Element> elements;
 };
@@ -20,6 +22,10 @@ struct CachedElements {
 // Invariant: elements_ is set once, under mutex_, and never changed.
 class MemoryCache final : public Resource {
  public:
+  ~MemoryCache() override {
+    const WorkPause pause;
+    const Variant ends(std::move(elements_));  // after the elements that have kept this one, if any
+  }
   std::shared_ptr<const CachedElements> Find() const {
     std::lock_guard lock(mutex_);
     return elements_;
