@@ -1,5 +1,7 @@
 #include "kernels/dataset.h"
 
+#include "base/work_scope.h"
+
 namespace carillon {
 
 std::shared_ptr<CallableFunction> IteratorFunctions::Find(
@@ -14,6 +16,7 @@ std::shared_ptr<CallableFunction> IteratorFunctions::Find(
 }
 
 void StopSignal::Stop() {
+  const WorkPause pause;  // destructors stop, and callbacks may need memory
   std::unique_lock lock(mutex_);
   stopped_ = true;
   running_ = true;

@@ -40,6 +40,7 @@ struct IteratorContext {
   Allocator* allocator = nullptr;
   Cancellation* cancellation = nullptr;  // ends the call
   IteratorFunctions* functions = nullptr;
+  int depth = 0;  // of the iterators inside of each other, down to the last one below this call
 
   // To be asked wherever something goes on for as long as elements come.
   Status CheckCancelled() const {

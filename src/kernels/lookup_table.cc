@@ -52,8 +52,8 @@ Status RowStore::Reserve(int64_t rows) {
   if (!larger.has_value()) return ResourceExhausted("no memory for ", dims[0], " rows of a table");
   const int64_t elements = rows_ * row_.num_elements();
   if (elements > 0 && dtype_ == DType::kString) {
-    std::move(data_.data<std::string>(), data_.data<std::string>() + elements,
-              larger.mutable_data<std::string>());
+    auto* const old = data_.mutable_data<std::string>();
+    std::move(old, old + elements, larger.mutable_data<std::string>());
   } else if (elements > 0) {
     CopyElements(dtype_, data_.raw_data(), larger.mutable_raw_data(), elements);
   }

@@ -24,6 +24,17 @@ TEST(LookupTable, FindsWhatWasInsertedLast) {
             (std::vector<int64_t>{2, -1, 3}));
 }
 
+TEST(RowStore, GrowsWithoutCopyingText) {
+  RowStore rows(kString, Shape{}, HostAllocator());
+  ASSERT_TRUE(rows.Reserve(1).ok());
+  const std::string text(1000, 'a');
+  rows.Append(&text);
+  const auto text_of = [&] { return static_cast<const std::string*>(rows.row(0))->data(); };
+  const char* const before = text_of();
+  ASSERT_TRUE(rows.Reserve(rows.room() + 1).ok());
+  EXPECT_EQ(text_of(), before);
+}
+
 TEST(LookupTable, UsesThePlacesOfRemovedEntriesAgain) {
   LookupTable table({.key_dtype = kInt64, .value_dtype = kInt64});
   for (int64_t round = 0; round < 100; ++round) {

@@ -2,9 +2,12 @@
 
 #include <utility>
 
+#include "base/work_scope.h"
+
 namespace carillon {
 
 void CancellationSource::Cancel(Status reason) {
+  const WorkPause pause;  // callbacks are of others, and may need memory
   std::unique_lock lock(mutex_);
   if (cancelled_.load(std::memory_order_relaxed)) return;
   reason_ = std::move(reason);

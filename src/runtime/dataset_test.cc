@@ -130,5 +130,35 @@ TEST_F(Datasets, StepsThatWaitEndInTime) {
   closer.join();
 }
 
+// The factory of an iterator waits for that iterator, and that for the factory. Hangs when
+// it fails.
+TEST_F(Datasets, AFactoryThatNeedsItsOwnIteratorEndsInTime) {
+  // A function that gives a range, after a node.
+  const auto factory = [](const std::string& name, const std::string& before) {
+    std::string body = StrCat(Constant("start", 0), Constant("stop", 10), Constant("step", 1));
+    for (size_t at; (at = body.find("node {")) != std::string::npos;)
+      body.replace(at, 6, "node_def {");
+    return StrCat("function { signature { name: '", name,
+                  "' output_arg { name: 'y' type: DT_VARIANT } } ", body,
+                  "node_def { name: 'before' ", before,
+                  "} node_def { name: 'range' op: 'RangeDataset' input: 'start:output:0' input: "
+                  "'stop:output:0' input: 'step:output:0' input: '^before' ",
+                  kElements, "} ret { key: 'y' value: 'range:handle:0' } }\n");
+  };
+  const auto one_shot = [](const std::string& function) {
+    return StrCat("op: 'OneShotIterator' ", kElements,
+                  " attr { key: 'dataset_factory' value { func { name: '", function,
+                  "' } } } attr { key: 'shared_name' value { s: 'itself' } }");
+  };
+  graph_.ImportText(StrCat("library { ", factory("inner", "op: 'NoOp'"),
+                           factory("outer", one_shot("inner")), "} node { name: 'iterator' ",
+                           one_shot("outer"), "}"));
+  LocalSession session(graph_.nodes(), device_, &resources_, {});
+  std::vector<Tensor> results;
+  EXPECT_EQ(
+      Run(session, "", "iterator", &results, {.timeout = std::chrono::milliseconds(200)}).code(),
+      absl::StatusCode::kDeadlineExceeded);
+}
+
 }  // namespace
 }  // namespace carillon

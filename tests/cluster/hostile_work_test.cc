@@ -1,4 +1,5 @@
 // Steps that are small to ask for and large to do: in memory that is not a tensor's, or in time.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <random>
 #include <string>
@@ -31,8 +32,8 @@ std::string Type(const std::string& attr, const std::string& dtype) {
 
 // `many` is a vector of zeros, `texts` one of empty strings, `long` a string: together they make
 // more than a gigabyte.
+constexpr int64_t kMany = 20'000;
 std::string Parts() {
-  constexpr int64_t kMany = 20'000;
   return ConstText("dims", {kMany}, "DT_INT32") + ConstText("zero", {0}, "DT_INT32", true) +
          ConstText("one", {1}, "DT_INT32", true) +
          NodeText("many", "Fill", {"dims", "zero"}, Type("T", "INT32")) + Text("empty", "") +
@@ -48,6 +49,13 @@ std::string ManyFields(const std::string& name, const std::string& tag) {
   return Text(name, fields);
 }
 
+// An Example in JSON, of many small features; as GraphDefs write it.
+std::string ManyKeys() {
+  std::string keys;
+  for (int i = 0; i < 700'000; ++i) StrAppend(&keys, i == 0 ? "" : ",", "\\\"", i, "\\\":{}");
+  return StrCat("{\\\"features\\\":{\\\"feature\\\":{", keys, "}}}");
+}
+
 struct Attack {
   std::string name;
   std::string graph;  // fetched: "out:0"
@@ -58,10 +66,17 @@ std::string Out(const std::string& op, const std::vector<std::string>& inputs,
   return Parts() + NodeText("out", op, inputs, attrs);
 }
 
+// A vector of strings, under the name "variable".
+std::string Variable(const std::string& op, const std::string& shape) {
+  return Parts() + NodeText("variable", op, {}, Type("dtype", "STRING") + Attr("shape", shape));
+}
+
+// Attributes of a data set of numbers, and of its iterators.
+const std::string kNumbers =
+    Attr("output_types", "list { type: DT_INT64 }") + Attr("output_shapes", "list { shape { } }");
+
 std::string DataSet(const std::string& op, const std::vector<std::string>& more_inputs,
                     const std::string& attrs = "") {
-  const std::string types =
-      Attr("output_types", "list { type: DT_INT64 }") + Attr("output_shapes", "list { shape { } }");
   const std::string of_many = Attr("output_types", "list { type: DT_INT64 }") +
                               Attr("output_shapes", "list { shape { unknown_rank: true } }");
   std::vector<std::string> inputs{"range"};
@@ -72,7 +87,7 @@ std::string DataSet(const std::string& op, const std::vector<std::string>& more_
          NodeText("no", "Const", {},
                   Type("dtype", "BOOL") +
                       Attr("value", "tensor { dtype: DT_BOOL tensor_shape { } bool_val: false }")) +
-         NodeText("range", "RangeDataset", {"from", "to", "step"}, types) +
+         NodeText("range", "RangeDataset", {"from", "to", "step"}, kNumbers) +
          NodeText("set", op, inputs, of_many + attrs) +
          NodeText("iterator", "IteratorV2", {},
                   of_many + Attr("shared_name", "s: \"\"") + Attr("container", "s: \"\"")) +
@@ -113,10 +128,28 @@ std::vector<Attack> TextAttacks() {
       {"GatherNd", Parts() + NodeText("at", "ExpandDims", {"many", "one"}, Type("T", "INT32")) +
                        NodeText("out", "GatherNd", {"longs", "at"},
                                 Type("Tparams", "STRING") + Type("Tindices", "INT32"))},
+      {"ResourceGather", Variable("VarHandleOp", "shape { dim { size: 1 } }") +
+                             NodeText("assigned", "AssignVariableOp", {"variable", "longs"},
+                                      Type("dtype", "STRING")) +
+                             NodeText("out", "ResourceGather", {"variable", "many", "^assigned"},
+                                      Type("dtype", "STRING") + Type("Tindices", "INT32"))},
+      {"ScatterUpdate",
+       Variable("VariableV2", "shape { unknown_rank: true }") +
+           ConstText("begin", {0}, "DT_INT32", true) +
+           ConstText("end", {2 * kMany}, "DT_INT32", true) +
+           NodeText("rows", "Range", {"begin", "end", "one"}, Type("Tidx", "INT32")) +
+           ConstText("two", {2}, "DT_INT32") +
+           NodeText("more", "Tile", {"texts", "two"}, Type("T", "STRING")) +
+           NodeText("assigned", "Assign", {"variable", "more"},
+                    Type("T", "STRING") + Attr("validate_shape", "b: false")) +
+           NodeText("out", "ScatterUpdate", {"assigned", "rows", "long"},
+                    Type("T", "STRING") + Type("Tindices", "INT32"))},
       {"MergeSummary", ManyFields("values", "\\012") +
                            NodeText("out", "MergeSummary", {"values"}, Attr("N", "i: 1"))},
       {"ParseTensor", ManyFields("strings", "\\102") +
                           NodeText("out", "ParseTensor", {"strings"}, Type("out_type", "STRING"))},
+      {"DecodeJSONExample",
+       Text("json", ManyKeys()) + NodeText("out", "DecodeJSONExample", {"json"})},
       {"BatchDataset of numbers", DataSet("BatchDatasetV2", {"to", "no"})},
       {"ShuffleDataset", DataSet("ShuffleDataset", {"to", "from", "from"},
                                  Attr("reshuffle_each_iteration", "b: true"))},
@@ -136,6 +169,8 @@ TEST(HostileWork, TakesNoMoreMemoryThanTheLimit) {
     EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << attack.name << ": " << status;
     // Messages, graphs and programs are not in the limit; a vector that grows has two copies.
     EXPECT_LT(PeakResidentBytes() - before, 3 * kLimit) << attack.name;
+    tensorflow::ResetResponse reply;  // variables stay
+    EXPECT_TRUE(client.Master("Reset", tensorflow::ResetRequest(), &reply).ok());
     EXPECT_TRUE(Eventually([&] { return server.bytes_in_use() == 0; }))
         << attack.name << " leaves " << server.bytes_in_use();
   }
@@ -254,6 +289,149 @@ std::string NestedConditions(int depth) {
       condition("out", 0));
 }
 
+// Rounds, each of which would leave something on the stack.
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+constexpr int64_t kDeep = 15'000;  // slow, and frames are large
+#else
+constexpr int64_t kDeep = 50'000;
+#endif
+
+// As node_def of a function.
+std::string InFunction(std::string node) { return node.replace(0, node.find('{'), "node_def "); }
+
+// A loop whose every round puts the data set into a list, and makes a new one that finds it there.
+// Fetch "made:0" or "walked:0".
+std::string NestedDataSets(int64_t depth) {
+  const auto range = [&](const std::string& numbers) {
+    return NodeText("range", "RangeDataset", {numbers + "0", numbers + "1", numbers + "1"},
+                    kNumbers);
+  };
+  const std::string of_variant = Type("element_dtype", "VARIANT"),
+                    loop =
+                        "input_arg { name: \"i\" type: DT_INT64 } "
+                        "input_arg { name: \"d\" type: DT_VARIANT } ";
+  const std::string find = StrCat(
+      "function { signature { name: \"find\" input_arg { name: \"x\" type: DT_INT64 } "
+      "input_arg { name: \"l\" type: DT_VARIANT } output_arg { name: \"y\" type: DT_VARIANT } } ",
+      InFunction(ConstText("zero", {0}, "DT_INT32", true)),
+      InFunction(ConstText("shape", {}, "DT_INT32")),
+      InFunction(NodeText("item", "TensorListGetItem", {"l", "zero:output:0", "shape:output:0"},
+                          of_variant)),
+      " ret { key: \"y\" value: \"item:item:0\" } }\n");
+  const std::string goes_on =
+      StrCat("function { signature { name: \"goes_on\" ", loop,
+             "output_arg { name: \"y\" type: DT_BOOL } } ",
+             InFunction(ConstText("end", {depth}, "DT_INT64", true)),
+             InFunction(NodeText("less", "Less", {"i", "end:output:0"}, Type("T", "INT64"))),
+             " ret { key: \"y\" value: \"less:z:0\" } }\n");
+  std::string body;
+  for (const std::string& node :
+       {ConstText("c0", {0}, "DT_INT64", true), ConstText("c1", {1}, "DT_INT64", true),
+        ConstText("most", {-1}, "DT_INT32", true), ConstText("shape", {}, "DT_INT32"),
+        NodeText("next", "AddV2", {"i", "c1:output:0"}, Type("T", "INT64")),
+        NodeText("none", "EmptyTensorList", {"shape:output:0", "most:output:0"},
+                 of_variant + Type("shape_type", "INT32")),
+        NodeText("list", "TensorListPushBack", {"none:handle:0", "d"}, of_variant),
+        NodeText("range", "RangeDataset", {"c0:output:0", "c1:output:0", "c1:output:0"}, kNumbers),
+        NodeText("flat", "FlatMapDataset", {"range:handle:0", "list:output_handle:0"},
+                 kNumbers + Attr("f", "func { name: \"find\" }") +
+                     Attr("Targuments", "list { type: DT_VARIANT }"))})
+    body += InFunction(node);
+  const std::string nest = StrCat(
+      "function { signature { name: \"nest\" ", loop,
+      "output_arg { name: \"j\" type: DT_INT64 } output_arg { name: \"e\" type: DT_VARIANT } } ",
+      body,
+      " ret { key: \"j\" value: \"next:z:0\" } ret { key: \"e\" value: \"flat:handle:0\" } }\n");
+  return StrCat("library {\n", find, goes_on, nest, "}\n", ConstText("c0", {0}, "DT_INT64", true),
+                ConstText("c1", {1}, "DT_INT64", true), range("c"),
+                NodeText("nested", "StatelessWhile", {"c0", "range"},
+                         Attr("T", "list { type: DT_INT64 type: DT_VARIANT }") +
+                             Attr("cond", "func { name: \"goes_on\" }") +
+                             Attr("body", "func { name: \"nest\" }")),
+                NodeText("made", "DatasetCardinality", {"nested:1"}),
+                NodeText("iterator", "IteratorV2", {},
+                         kNumbers + Attr("shared_name", "s: \"\"") + Attr("container", "s: \"\"")),
+                NodeText("start", "MakeIterator", {"nested:1", "iterator"}),
+                NodeText("walked", "IteratorGetNext", {"iterator", "^start"}, kNumbers));
+}
+
+// Iterators call each other, and end, one inside of the other.
+TEST(HostileWork, DataSetsInListsInDataSetsAreNotWalkedWithoutEnd) {
+  const Server server;
+  RawClient client(server.port());
+  EXPECT_EQ(client.RunOnce(GraphOf(NestedDataSets(1000)), "walked:0"), absl::OkStatus());
+  const tensorflow::GraphDef graph = GraphOf(NestedDataSets(kDeep));
+  EXPECT_EQ(client.RunOnce(graph, "made:0"), absl::OkStatus());
+  const Status status = client.RunOnce(graph, "walked:0");
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+  EXPECT_TRUE(Eventually([&] { return server.bytes_in_use() == 0; })) << server.bytes_in_use();
+}
+
+// A loop whose every round makes a resource that keeps "h", the one of the round before: "kept" of
+// `nodes`, which may call "same" with a number and the resource.
+std::string NestedResources(int64_t depth, const std::vector<std::string>& nodes) {
+  const std::string loop =
+      "input_arg { name: \"i\" type: DT_INT64 } input_arg { name: \"h\" type: DT_RESOURCE } ";
+  const std::string same = StrCat("function { signature { name: \"same\" ", loop,
+                                  "output_arg { name: \"y\" type: DT_INT64 } } ",
+                                  InFunction(NodeText("x", "Identity", {"i"}, Type("T", "INT64"))),
+                                  " ret { key: \"y\" value: \"x:output:0\" } }\n");
+  const std::string goes_on =
+      StrCat("function { signature { name: \"goes_on\" ", loop,
+             "output_arg { name: \"y\" type: DT_BOOL } } ",
+             InFunction(ConstText("end", {depth}, "DT_INT64", true)),
+             InFunction(NodeText("less", "Less", {"i", "end:output:0"}, Type("T", "INT64"))),
+             " ret { key: \"y\" value: \"less:z:0\" } }\n");
+  std::string body =
+      InFunction(ConstText("c1", {1}, "DT_INT64", true)) +
+      InFunction(NodeText("next", "AddV2", {"i", "c1:output:0"}, Type("T", "INT64")));
+  for (const std::string& node : nodes) body += InFunction(node);
+  const std::string nest = StrCat(
+      "function { signature { name: \"nest\" ", loop,
+      "output_arg { name: \"j\" type: DT_INT64 } output_arg { name: \"n\" type: DT_RESOURCE } } ",
+      body,
+      " ret { key: \"j\" value: \"next:z:0\" } ret { key: \"n\" value: \"kept:output:0\" } }\n");
+  return StrCat("library {\n", same, goes_on, nest, "}\n", ConstText("c0", {0}, "DT_INT64", true),
+                NodeText("first", "AnonymousIteratorV3", {}, kNumbers),
+                NodeText("nested", "While", {"c0", "first"},
+                         Attr("T", "list { type: DT_INT64 type: DT_RESOURCE }") +
+                             Attr("cond", "func { name: \"goes_on\" }") +
+                             Attr("body", "func { name: \"nest\" }")),
+                NodeText("out", "Identity", {"nested:0"}, Type("T", "INT64")));
+}
+
+TEST(HostileWork, ResourcesThatKeepOthersEndOneAfterTheOther) {
+  const Server server;
+  RawClient client(server.port());
+  const std::vector<std::string> iterators = {
+      ConstText("c0", {0}, "DT_INT64", true),
+      NodeText("range", "RangeDataset", {"c0:output:0", "c1:output:0", "c1:output:0"}, kNumbers),
+      NodeText("map", "MapDataset", {"range:handle:0", "h"},
+               kNumbers + Attr("f", "func { name: \"same\" }") +
+                   Attr("Targuments", "list { type: DT_RESOURCE }")),
+      NodeText("iterator", "AnonymousIteratorV3", {}, kNumbers),
+      NodeText("start", "MakeIterator", {"map:handle:0", "iterator:handle:0"}),
+      NodeText("kept", "Identity", {"iterator:handle:0", "^start"}, Type("T", "RESOURCE"))};
+  const std::string shapes = Attr("output_shapes", "list { shape { } }"),
+                    resources = shapes + Attr("output_types", "list { type: DT_RESOURCE }");
+  const std::vector<std::string> caches = {
+      NodeText("one", "TensorDataset", {"h"},
+               shapes + Attr("Toutput_types", "list { type: DT_RESOURCE }")),
+      NodeText("cache", "AnonymousMemoryCache", {}),
+      Text("file", ""),
+      NodeText("cached", "CacheDatasetV2", {"one:handle:0", "file:output:0", "cache:handle:0"},
+               resources),
+      NodeText("iterator", "AnonymousIteratorV3", {}, resources),
+      NodeText("start", "MakeIterator", {"cached:handle:0", "iterator:handle:0"}),
+      NodeText("element", "IteratorGetNextAsOptional", {"iterator:handle:0", "^start"}, resources),
+      NodeText("end", "IteratorGetNextAsOptional", {"iterator:handle:0", "^element"}, resources),
+      NodeText("kept", "Identity", {"cache:handle:0", "^end"}, Type("T", "RESOURCE"))};
+  for (const auto& nodes : {iterators, caches}) {
+    EXPECT_EQ(client.RunOnce(GraphOf(NestedResources(kDeep, nodes)), "out:0"), absl::OkStatus());
+    EXPECT_TRUE(Eventually([&] { return server.bytes_in_use() == 0; })) << server.bytes_in_use();
+  }
+}
+
 // Programs are made of graphs in memory that has a limit, and as long as somebody waits for them.
 TEST(HostileWork, NorDoProgramsThatAreMadeOfSmallGraphs) {
   if (!WorkScope::Counts()) GTEST_SKIP() << "the sanitizer owns operator new";
@@ -286,6 +464,8 @@ TEST(HostileWork, EndsWhenItsTimeIsUp) {
     const Status status =
         client.RunOnce(GraphOf(attack.graph), "out:0", std::chrono::milliseconds(200));
     EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded) << status;
+    EXPECT_THAT(status.ToString(), testing::HasSubstr("did not end within its timeout"))
+        << "the step went on until the call's own deadline";
   }
 }
 

@@ -1,5 +1,7 @@
 #include "kernels/cpu/dnnl_support.h"
 
+#include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "base/work_scope.h"
@@ -93,6 +95,14 @@ Status CatchDnnl(absl::FunctionRef<void()> body) {
     return Internal("oneDNN: ", error.message, " (status ", static_cast<int>(error.status), ")");
   }
   return absl::OkStatus();
+}
+
+int64_t PieceOf(int64_t count, double products_each) {
+  constexpr double kMostProducts = 1LL << 35;
+  const double most = std::max(1.0, kMostProducts / products_each);
+  if (static_cast<double>(count) <= most) return count;
+  const auto pieces = static_cast<int64_t>(std::ceil(static_cast<double>(count) / most));
+  return (count + pieces - 1) / pieces;
 }
 
 DnnlCall::DnnlCall(dnnl::engine engine, dnnl::primitive primitive, std::vector<Argument> arguments)

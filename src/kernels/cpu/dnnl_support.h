@@ -53,6 +53,11 @@ dnnl::memory::desc DescOf(const Layout& layout, DType dtype, const Shape& shape)
 // how a kernel declines.
 Status CatchDnnl(absl::FunctionRef<void()> body);
 
+// oneDNN cannot be stopped: what would take it long is computed in pieces, between which kernels
+// ask whether to go on. How many of `count` rows, or matrices, of a product are a piece; all when
+// they are few. Pieces are of one size and overlap where that does not divide `count`.
+int64_t PieceOf(int64_t count, double products_each);
+
 // A primitive with its arguments, to be called on pointers. Several threads may call at once: each
 // call takes a set of memory objects from a pool, so that a steady step makes none.
 class DnnlCall {

@@ -12,15 +12,37 @@
 #include "kernels/cpu/nn.h"
 #include "kernels/cpu/simd_math.h"
 #include "kernels/ref/matmul.h"
+#include "kernels/work.h"
 
 namespace carillon {
 namespace {
 
-// A product of known sizes by oneDNN.
-struct Prepared {
-  Shape a, b, output;
-  std::unique_ptr<DnnlCall> call;
-  size_t scratch_bytes = 0;
+// A product of known sizes by oneDNN: all at once, or piece by piece.
+class Prepared {
+ public:
+  static StatusOr<std::shared_ptr<const Prepared>> Make(const MatMulPlan& plan, const Shape& a,
+                                                        const Shape& b);
+  bool IsFor(const Shape& a, const Shape& b) const { return a == a_ && b == b_; }
+  const Shape& output() const { return plan_.output; }
+  size_t scratch_bytes() const { return scratch_bytes_; }
+  // Cancelled when nobody waits for it any more.
+  Status Run(const float* a, const float* b, float* out, void* scratch) const;
+
+ private:
+  Prepared(const MatMulPlan& plan, const Shape& a, const Shape& b);
+  void Prepare(const dnnl::memory::desc& a, const dnnl::memory::desc& b,
+               const dnnl::memory::desc& out);
+  void PrepareAll();
+  void PreparePiece();
+  Status RunPieces(const float* a, const float* b, float* out, void* scratch) const;
+
+  const MatMulPlan plan_;
+  const Shape a_, b_;
+  // Of a piece: matrices along the last batch dimension, and rows of each.
+  int64_t matrices_ = 0, rows_ = 0;
+  bool in_pieces_ = false;
+  std::unique_ptr<DnnlCall> call_;
+  size_t scratch_bytes_ = 0;
 };
 
 // Batch dimensions, then rows and columns. A dimension along which an operand is repeated has size
@@ -40,36 +62,97 @@ dnnl::memory::desc OperandDesc(const Broadcast& batches, size_t operand, int64_t
   return dnnl::memory::desc(dims, dnnl::memory::data_type::f32, strides);
 }
 
-StatusOr<std::shared_ptr<const Prepared>> Prepare(const MatMulPlan& plan, const Shape& a,
-                                                  const Shape& b) {
-  auto prepared = std::make_shared<Prepared>();
-  prepared->a = a;
-  prepared->b = b;
-  prepared->output = plan.output;
-  CARILLON_RETURN_IF_ERROR(CatchDnnl([&] {
-    const Broadcast& batches = plan.batches;
-    const auto a_desc = OperandDesc(batches, 0, plan.m, plan.k, plan.a_row, plan.a_column);
-    const auto b_desc = OperandDesc(batches, 1, plan.k, plan.n, plan.b_row, plan.b_column);
-    dnnl::memory::dims out_dims;
-    for (int i = 0; i < batches.rank; ++i) {
-      const int64_t size = batches.dims[static_cast<size_t>(i)];
-      if (size != 1) out_dims.push_back(size);
-    }
-    out_dims.insert(out_dims.end(), {plan.m, plan.n});
-    const auto out_desc = PlainDesc(kFloat, Shape(std::span<const int64_t>(out_dims)));
-    const dnnl::engine engine = MakeDnnlEngine();
-    dnnl::primitive_attr attributes;
-    attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-    const dnnl::matmul::primitive_desc primitive({a_desc, b_desc, out_desc}, attributes, engine);
-    prepared->scratch_bytes = primitive.scratchpad_desc().get_size();
-    prepared->call = std::make_unique<DnnlCall>(
-        engine, dnnl::matmul(primitive),
-        std::vector<DnnlCall::Argument>{{DNNL_ARG_SRC, a_desc},
-                                        {DNNL_ARG_WEIGHTS, b_desc},
-                                        {DNNL_ARG_DST, out_desc},
-                                        {DNNL_ARG_SCRATCHPAD, primitive.scratchpad_desc()}});
-  }));
+Prepared::Prepared(const MatMulPlan& plan, const Shape& a, const Shape& b)
+    : plan_(plan), a_(a), b_(b) {
+  const auto last = static_cast<size_t>(plan.batches.rank - 1);
+  const double row = static_cast<double>(plan.k) * static_cast<double>(plan.n);
+  const double matrix = static_cast<double>(plan.m) * row;
+  rows_ = PieceOf(plan.m, row);
+  matrices_ = PieceOf(plan.batches.dims[last], matrix);
+  const int64_t all = plan.batches.shape.num_elements();
+  in_pieces_ = rows_ < plan.m || PieceOf(all, matrix) < all;
+}
+
+StatusOr<std::shared_ptr<const Prepared>> Prepared::Make(const MatMulPlan& plan, const Shape& a,
+                                                         const Shape& b) {
+  std::shared_ptr<Prepared> prepared(new Prepared(plan, a, b));
+  CARILLON_RETURN_IF_ERROR(
+      CatchDnnl([&] { prepared->in_pieces_ ? prepared->PreparePiece() : prepared->PrepareAll(); }));
   return prepared;
+}
+
+void Prepared::PrepareAll() {
+  const Broadcast& batches = plan_.batches;
+  dnnl::memory::dims out_dims;
+  for (int i = 0; i < batches.rank; ++i) {
+    const int64_t size = batches.dims[static_cast<size_t>(i)];
+    if (size != 1) out_dims.push_back(size);
+  }
+  out_dims.insert(out_dims.end(), {plan_.m, plan_.n});
+  Prepare(OperandDesc(batches, 0, plan_.m, plan_.k, plan_.a_row, plan_.a_column),
+          OperandDesc(batches, 1, plan_.k, plan_.n, plan_.b_row, plan_.b_column),
+          PlainDesc(kFloat, Shape(std::span<const int64_t>(out_dims))));
+}
+
+void Prepared::PreparePiece() {
+  const auto last = static_cast<size_t>(plan_.batches.rank - 1);
+  // Matrices have `size` elements, and `step` is 0 where one is for all.
+  const auto desc = [this](int64_t rows, int64_t columns, int64_t row_stride, int64_t column_stride,
+                           int64_t size, int64_t step) {
+    dnnl::memory::dims dims = {rows, columns}, strides = {row_stride, column_stride};
+    if (matrices_ > 1) {
+      dims.insert(dims.begin(), step == 0 ? 1 : matrices_);
+      strides.insert(strides.begin(), size);
+    }
+    return dnnl::memory::desc(dims, dnnl::memory::data_type::f32, strides);
+  };
+  Prepare(desc(rows_, plan_.k, plan_.a_row, plan_.a_column, plan_.m * plan_.k,
+               plan_.batches.strides[0][last]),
+          desc(plan_.k, plan_.n, plan_.b_row, plan_.b_column, plan_.k * plan_.n,
+               plan_.batches.strides[1][last]),
+          desc(rows_, plan_.n, plan_.n, 1, plan_.m * plan_.n, 1));
+}
+
+void Prepared::Prepare(const dnnl::memory::desc& a, const dnnl::memory::desc& b,
+                       const dnnl::memory::desc& out) {
+  const dnnl::engine engine = MakeDnnlEngine();
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  const dnnl::matmul::primitive_desc primitive({a, b, out}, attributes, engine);
+  scratch_bytes_ = primitive.scratchpad_desc().get_size();
+  call_ = std::make_unique<DnnlCall>(
+      engine, dnnl::matmul(primitive),
+      std::vector<DnnlCall::Argument>{{DNNL_ARG_SRC, a},
+                                      {DNNL_ARG_WEIGHTS, b},
+                                      {DNNL_ARG_DST, out},
+                                      {DNNL_ARG_SCRATCHPAD, primitive.scratchpad_desc()}});
+}
+
+Status Prepared::Run(const float* a, const float* b, float* out, void* scratch) const {
+  return in_pieces_ ? RunPieces(a, b, out, scratch) : call_->Run({a, b, out, scratch});
+}
+
+Status Prepared::RunPieces(const float* a, const float* b, float* out, void* scratch) const {
+  const Broadcast& batches = plan_.batches;
+  const auto last = static_cast<size_t>(batches.rank - 1);
+  const int64_t m = plan_.m, n = plan_.n, k = plan_.k;
+  Status status;
+  batches.ForEachRun(
+      0, batches.shape.num_elements(), [&](const auto& offsets, int64_t at, int64_t count) {
+        for (int64_t i = 0; i < count; i += matrices_) {
+          const int64_t first = std::min(i, count - matrices_);
+          const float* left = a + (offsets[0] + first * batches.strides[0][last]) * m * k;
+          const float* right = b + (offsets[1] + first * batches.strides[1][last]) * k * n;
+          for (int64_t j = 0; j < m; j += rows_) {
+            const int64_t row = std::min(j, m - rows_);
+            if (status.ok()) status = CheckWanted();
+            if (!status.ok()) return;
+            status = call_->Run(
+                {left + row * plan_.a_row, right, out + ((at + first) * m + row) * n, scratch});
+          }
+        }
+      });
+  return status;
 }
 
 constexpr int64_t kWidth = 16;  // floats that are computed side by side
@@ -181,8 +264,8 @@ class MatMulCpuKernel final : public Kernel {
     if (request.InputShape(0, &a) && request.InputShape(1, &b)) {
       CARILLON_ASSIGN_OR_RETURN(const MatMulPlan plan, MatMulPlan::Make(kernel->options_, a, b));
       if (NeedsDnnl(plan)) {
-        CARILLON_ASSIGN_OR_RETURN(kernel->expected_, Prepare(plan, a, b));
-        kernel->traits_.scratch_bytes = kernel->expected_->scratch_bytes;
+        CARILLON_ASSIGN_OR_RETURN(kernel->expected_, Prepared::Make(plan, a, b));
+        kernel->traits_.scratch_bytes = kernel->expected_->scratch_bytes();
       }
     }
     return kernel;
@@ -192,11 +275,12 @@ class MatMulCpuKernel final : public Kernel {
   Status Run(KernelContext& context) override {
     const Tensor& a = context.input(0);
     const Tensor& b = context.input(1);
-    if (expected_ != nullptr && a.shape() == expected_->a && b.shape() == expected_->b) {
-      CARILLON_ASSIGN_OR_RETURN(Tensor * out, context.AllocateOutput(0, expected_->output));
+    if (expected_ != nullptr && expected_->IsFor(a.shape(), b.shape())) {
+      CARILLON_ASSIGN_OR_RETURN(Tensor * out, context.AllocateOutput(0, expected_->output()));
       CARILLON_ASSIGN_OR_RETURN(const KernelScratch scratch,
-                                KernelScratch::Get(context, expected_->scratch_bytes));
-      return expected_->call->Run({a.raw_data(), b.raw_data(), out->raw_data(), scratch.data()});
+                                KernelScratch::Get(context, expected_->scratch_bytes()));
+      return expected_->Run(a.data<float>(), b.data<float>(), out->mutable_data<float>(),
+                            scratch.data());
     }
     CARILLON_ASSIGN_OR_RETURN(const MatMulPlan plan,
                               MatMulPlan::Make(options_, a.shape(), b.shape()));
@@ -207,24 +291,31 @@ class MatMulCpuKernel final : public Kernel {
       return absl::OkStatus();
     }
     if (!NeedsDnnl(plan)) {
-      RunOwn(plan, a, b, out);
-      return absl::OkStatus();
+      return RunOwn(plan, a, b, out);
     }
     CARILLON_ASSIGN_OR_RETURN(const std::shared_ptr<const Prepared> prepared,
                               FindOrPrepare(plan, a.shape(), b.shape()));
     CARILLON_ASSIGN_OR_RETURN(
         Tensor scratch,
-        context.AllocateTemporary(kUint8, Shape{static_cast<int64_t>(prepared->scratch_bytes)}));
-    return prepared->call->Run({a.raw_data(), b.raw_data(), out->raw_data(), scratch.raw_data()});
+        context.AllocateTemporary(kUint8, Shape{static_cast<int64_t>(prepared->scratch_bytes())}));
+    return prepared->Run(a.data<float>(), b.data<float>(), out->mutable_data<float>(),
+                         scratch.mutable_raw_data());
   }
 
  private:
-  static void RunOwn(const MatMulPlan& plan, const Tensor& a, const Tensor& b, Tensor* out) {
+  static Status RunOwn(const MatMulPlan& plan, const Tensor& a, const Tensor& b, Tensor* out) {
+    constexpr int64_t kLook = 1 << 20;  // products between two looks whether to go on
     const Broadcast& batches = plan.batches;
+    const int64_t products = plan.m * plan.n * plan.k;
+    int64_t since_look = 0;
     const auto last = static_cast<size_t>(batches.rank - 1);
     batches.ForEachRun(
         0, batches.shape.num_elements(), [&](const auto& offsets, int64_t at, int64_t n) {
           for (int64_t i = 0; i < n; ++i) {
+            if (since_look += products; since_look >= kLook) {
+              if (WorkIsCancelled()) return;
+              since_look = 0;
+            }
             MultiplyOwn(
                 plan,
                 a.data<float>() + (offsets[0] + i * batches.strides[0][last]) * plan.m * plan.k,
@@ -232,6 +323,7 @@ class MatMulCpuKernel final : public Kernel {
                 out->mutable_data<float>() + (at + i) * plan.m * plan.n);
           }
         });
+    return CheckWanted();
   }
 
   // Where shapes are not known beforehand: those of the last steps are remembered.
@@ -240,9 +332,9 @@ class MatMulCpuKernel final : public Kernel {
     constexpr size_t kRemembered = 8;
     std::lock_guard<std::mutex> lock(mutex_);
     for (const auto& prepared : recent_) {
-      if (prepared->a == a && prepared->b == b) return prepared;
+      if (prepared->IsFor(a, b)) return prepared;
     }
-    CARILLON_ASSIGN_OR_RETURN(std::shared_ptr<const Prepared> made, Prepare(plan, a, b));
+    CARILLON_ASSIGN_OR_RETURN(std::shared_ptr<const Prepared> made, Prepared::Make(plan, a, b));
     if (recent_.size() == kRemembered) recent_.erase(recent_.begin());
     recent_.push_back(made);
     return made;

@@ -4,8 +4,10 @@
 #include <limits>
 #include <random>
 
+#include "carillon/error.h"
 #include "kernels/cpu/dnnl_support.h"
 #include "kernels/cpu/simd_math.h"
+#include "kernels/dataset.h"
 #include "kernels/kernel_tester.h"
 
 namespace carillon {
@@ -127,6 +129,65 @@ TEST(MatMulCpu, MultipliesBatchesThatBroadcast) {
     KernelTester plain("BatchMatMulV2", {{"T", kFloat}}, {a, b}, {.reference = true});
     SCOPED_TRACE(a_shape.ToString() + b_shape.ToString());
     ExpectClose(fast.RunPlain({a, b})[0], plain.RunPlain({a, b})[0], 1e-3);
+  }
+}
+
+// All rows of each matrix, or all columns, are like one another: `at(matrix, index)` says which
+// value they have.
+Tensor Striped(const Shape& shape, bool by_row, absl::FunctionRef<int64_t(int64_t, int64_t)> at) {
+  Tensor tensor(kFloat, shape);
+  const int64_t rows = shape.dim(shape.rank() - 2), columns = shape.dim(shape.rank() - 1);
+  float* to = tensor.mutable_data<float>();
+  for (int64_t i = 0; i < tensor.num_elements(); ++i) {
+    const int64_t row = i / columns % rows, column = i % columns;
+    to[i] = static_cast<float>(at(i / columns / rows, by_row ? row : column));
+  }
+  return tensor;
+}
+
+// What is too much to be computed at once is computed in pieces, which end when nobody waits any
+// more.
+TEST(MatMulCpu, ComputesMuchInPieces) {
+  const auto left = [](int64_t matrix, int64_t row) { return matrix % 3 + row % 5 + 1; };
+  const auto right = [](int64_t matrix, int64_t column) { return matrix % 7 + column % 4 - 2; };
+  struct Case {
+    std::string op;
+    Shape a, b;
+    bool transpose_a = false;
+  };
+  const Case cases[] = {{"MatMul", Shape{1301, 20'000}, Shape{20'000, 1401}},
+                        {"_FusedMatMul", Shape{20'000, 1301}, Shape{20'000, 1401}, true},
+                        {"BatchMatMulV2", Shape{2, 1, 999, 4000}, Shape{93, 4000, 101}}};
+  for (const auto& [op, a_shape, b_shape, transpose_a] : cases) {
+    SCOPED_TRACE(op);
+    const Tensor a = Striped(a_shape, !transpose_a, left), b = Striped(b_shape, false, right);
+    AttrMap attrs = {{"T", kFloat}};
+    if (transpose_a) attrs["transpose_a"] = true;
+    std::vector<LaidOut> inputs = {a, b};
+    if (op == "_FusedMatMul") {
+      inputs.emplace_back(Tensor::Full<float>({1401}, 1.0f));
+      attrs["relu"] = false;
+      attrs["transpose_b"] = false;
+    }
+    KernelTester fast(op, attrs, inputs);
+    EXPECT_EQ(fast.chosen(), "onednn");
+    const Tensor out = fast.RunPlain(inputs)[0];
+    const int64_t rows = out.dim(out.rank() - 2), columns = out.dim(out.rank() - 1);
+    const int64_t depth = b_shape.dim(b_shape.rank() - 2), b_matrices = b_shape.rank() > 2 ? 93 : 1;
+    int64_t wrong = 0;
+    for (int64_t i = 0; i < out.num_elements(); ++i) {
+      const int64_t matrix = i / columns / rows;
+      const int64_t expected = depth * left(matrix / b_matrices, i / columns % rows) *
+                                   right(matrix % b_matrices, i % columns) +
+                               (op == "_FusedMatMul" ? 1 : 0);
+      wrong += out.data<float>()[i] != static_cast<float>(expected) ? 1 : 0;
+    }
+    EXPECT_EQ(wrong, 0);
+
+    StopSignal over;
+    over.Stop();
+    const WorkScope scope(nullptr, &over);
+    EXPECT_THROW(fast.RunPlain(inputs), Error);
   }
 }
 

@@ -4,6 +4,7 @@
 #include "base/parallel.h"
 #include "kernels/cpu/dnnl_support.h"
 #include "kernels/cpu/nn.h"
+#include "kernels/work.h"
 
 namespace carillon {
 namespace {
@@ -13,15 +14,24 @@ using dnnl::memory;
 class FusedMatMulKernel final : public Kernel {
  public:
   FusedMatMulKernel(const Shape& a, const Shape& b, bool transpose_a, bool transpose_b, bool relu)
-      : a_(a), b_(b), output_({a.dim(transpose_a ? 1 : 0), b.dim(transpose_b ? 0 : 1)}) {
-    const auto matrix = [](const Shape& shape, bool transposed) {
-      const int64_t rows = shape.dim(0), columns = shape.dim(1);
-      return transposed
-                 ? memory::desc({columns, rows}, memory::data_type::f32, memory::dims{1, columns})
-                 : memory::desc({rows, columns}, memory::data_type::f32, memory::dims{columns, 1});
+      : a_(a),
+        b_(b),
+        output_({a.dim(transpose_a ? 1 : 0), b.dim(transpose_b ? 0 : 1)}),
+        row_stride_(transpose_a ? 1 : a.dim(1)),
+        rows_(PieceOf(output_.dim(0),
+                      static_cast<double>(b.dim(0)) * static_cast<double>(b.dim(1)))) {
+    // The first `rows`; -1: all.
+    const auto matrix = [](const Shape& shape, bool transposed, int64_t rows) {
+      memory::dims dims = {shape.dim(0), shape.dim(1)}, strides = {shape.dim(1), 1};
+      if (transposed) {
+        std::swap(dims[0], dims[1]);
+        std::swap(strides[0], strides[1]);
+      }
+      if (rows >= 0) dims[0] = rows;
+      return memory::desc(dims, memory::data_type::f32, strides);
     };
-    const memory::desc left = matrix(a, transpose_a), right = matrix(b, transpose_b);
-    const memory::desc product = matrix(output_, false);
+    const memory::desc left = matrix(a, transpose_a, rows_), right = matrix(b, transpose_b, -1);
+    const memory::desc product = matrix(output_, false, rows_);
     const memory::desc bias({1, output_.dim(1)}, memory::data_type::f32,
                             memory::dims{output_.dim(1), 1});
     dnnl::primitive_attr attr;
@@ -70,12 +80,21 @@ class FusedMatMulKernel final : public Kernel {
     CARILLON_ASSIGN_OR_RETURN(Tensor * product, context.AllocateOutput(0, output_));
     CARILLON_ASSIGN_OR_RETURN(const KernelScratch scratch,
                               KernelScratch::Get(context, traits_.scratch_bytes));
-    return call_->Run({context.input(0).raw_data(), context.input(1).raw_data(),
-                       context.input(2).raw_data(), product->raw_data(), scratch.data()});
+    const int64_t m = output_.dim(0);
+    for (int64_t i = 0; i < m; i += rows_) {
+      const int64_t row = std::min(i, m - rows_);
+      if (rows_ < m) CARILLON_RETURN_IF_ERROR(CheckWanted());
+      CARILLON_RETURN_IF_ERROR(
+          call_->Run({context.input(0).data<float>() + row * row_stride_,
+                      context.input(1).raw_data(), context.input(2).raw_data(),
+                      product->data<float>() + row * output_.dim(1), scratch.data()}));
+    }
+    return absl::OkStatus();
   }
 
  private:
   const Shape a_, b_, output_;
+  const int64_t row_stride_, rows_;  // of the left operand; of a piece
   std::unique_ptr<DnnlCall> call_;
 };
 

@@ -71,16 +71,6 @@ int64_t Positions(std::span<const CopyDim> dims) {
   return count;
 }
 
-// Copying strings and objects may allocate and throw, which must not happen inside ParallelFor.
-template <typename T>
-void ForRanges(int64_t n, int64_t elements_each, absl::FunctionRef<void(int64_t, int64_t)> body) {
-  if constexpr (std::is_trivially_copyable_v<T>) {
-    ParallelFor(n, GrainFor(elements_each * static_cast<int64_t>(sizeof(T))), body);
-  } else if (n > 0) {
-    body(0, n);
-  }
-}
-
 template <typename T>
 void CopyRun(const T* from, T* to, int64_t count) {
   if constexpr (std::is_trivially_copyable_v<T>) {

@@ -4,8 +4,11 @@
 
 #include <cstdint>
 #include <span>
+#include <type_traits>
 
 #include "absl/container/inlined_vector.h"
+#include "absl/functional/function_ref.h"
+#include "base/parallel.h"
 #include "carillon/dtype.h"
 #include "carillon/shape.h"
 #include "carillon/tensor.h"
@@ -66,6 +69,18 @@ inline constexpr int64_t kParallelBytes = 64 << 10;
 // The grain for ParallelFor over items of `bytes` bytes each.
 inline int64_t GrainFor(int64_t bytes) {
   return bytes >= kParallelBytes ? 1 : kParallelBytes / (bytes < 1 ? 1 : bytes);
+}
+
+// ParallelFor over items of `elements_each` elements, which `body` copies. On the calling thread
+// alone where they are strings or objects: to copy these takes memory, which is counted there only,
+// and may throw.
+template <typename T>
+void ForRanges(int64_t n, int64_t elements_each, absl::FunctionRef<void(int64_t, int64_t)> body) {
+  if constexpr (std::is_trivially_copyable_v<T>) {
+    ParallelFor(n, GrainFor(elements_each * static_cast<int64_t>(sizeof(T))), body);
+  } else if (n > 0) {
+    body(0, n);
+  }
 }
 
 }  // namespace carillon

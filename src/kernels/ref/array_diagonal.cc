@@ -1,7 +1,6 @@
 // Kernels for diagonals and bands of matrices.
 #include <algorithm>
 
-#include "base/parallel.h"
 #include "kernels/ref/array_copy.h"
 #include "kernels/ref/array_kernels.h"
 #include "tensor/dispatch.h"
@@ -149,11 +148,7 @@ Status RunMatrixBandPart(KernelContext& context) {
       }
     };
     const int64_t rows = matrices.count * matrices.rows;
-    if constexpr (std::is_trivially_copyable_v<T>) {
-      ParallelFor(rows, GrainFor(columns * static_cast<int64_t>(sizeof(T))), body);
-    } else {
-      body(0, rows);
-    }
+    ForRanges<T>(rows, columns, body);
   });
   return absl::OkStatus();
 }

@@ -3,7 +3,6 @@
 #include <cstring>
 #include <limits>
 
-#include "base/parallel.h"
 #include "graph/shape_context.h"
 #include "kernels/ref/array_copy.h"
 #include "kernels/ref/array_kernels.h"
@@ -62,11 +61,7 @@ void CopyRows(const T* params, const Index* indices, T* out, const GatherSizes& 
     }
   };
   const int64_t rows = sizes.batch * sizes.outer * sizes.count;
-  if constexpr (std::is_trivially_copyable_v<T>) {
-    ParallelFor(rows, GrainFor(inner * static_cast<int64_t>(sizeof(T))), body);
-  } else {
-    body(0, rows);
-  }
+  ForRanges<T>(rows, inner, body);
 }
 
 Status GatherSlices(KernelContext& context, int axis, int batch_dims) {
@@ -203,11 +198,7 @@ class GatherNdKernel final : public Kernel {
           }
         }
       };
-      if constexpr (std::is_trivially_copyable_v<T>) {
-        ParallelFor(rows, GrainFor(slice * static_cast<int64_t>(sizeof(T))), body);
-      } else {
-        body(0, rows);
-      }
+      ForRanges<T>(rows, slice, body);
     });
     if (bad < 0) return absl::OkStatus();
     return indexer.Error(indices, bad, "params");

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/parallel.h"
 #include "kernels/ref/array_copy.h"
 #include "kernels/ref/array_kernels.h"
 #include "tensor/dispatch.h"
@@ -115,11 +114,7 @@ void SelectBox(const bool* condition, const T* then_value, const T* else_value, 
           {std::min(piece, line.size - start), line.condition, line.then_value, line.else_value});
     }
   };
-  if constexpr (std::is_trivially_copyable_v<T>) {
-    ParallelFor(lines * pieces, GrainFor(piece * static_cast<int64_t>(sizeof(T))), body);
-  } else {
-    body(0, lines * pieces);
-  }
+  ForRanges<T>(lines * pieces, piece, body);
 }
 
 Status SelectInto(KernelContext& context, const Shape& shape, const SelectDims& dims) {

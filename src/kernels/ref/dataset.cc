@@ -99,7 +99,6 @@ Status FunctionDatasetKernel::Run(KernelContext& context) {
 }
 
 Status SetDataset(KernelContext& context, DatasetPtr dataset) {
-  constexpr int kMostDepth = 2000;
   constexpr int64_t kMostCount = 100'000;
   Dataset::Extent extent;
   for (int i = 0; i < context.num_inputs(); ++i) {
@@ -107,11 +106,15 @@ Status SetDataset(KernelContext& context, DatasetPtr dataset) {
     if (input.dtype() != DType::kVariant || input.num_elements() != 1) continue;
     const auto* inner = dynamic_cast<const Dataset*>(input.data<Variant>()[0].value.get());
     if (inner == nullptr) continue;
+    if (inner == dataset.get()) {  // passed on: others have it, too
+      context.set_output(0, input);
+      return absl::OkStatus();
+    }
     extent.depth = std::max(extent.depth, inner->extent().depth + 1);
     extent.count += inner->extent().count;
   }
-  if (extent.depth > kMostDepth || extent.count > kMostCount) {
-    return InvalidArgument("a data set may be made of ", kMostCount, " others, ", kMostDepth,
+  if (extent.depth > kMostDatasetDepth || extent.count > kMostCount) {
+    return InvalidArgument("a data set may be made of ", kMostCount, " others, ", kMostDatasetDepth,
                            " of them inside of each other; this one is made of ", extent.count,
                            ", ", extent.depth, " deep");
   }
@@ -125,7 +128,7 @@ Status SetDataset(KernelContext& context, DatasetPtr dataset) {
 
 Status CheckElement(const ElementSpec& spec, const Element& element) {
   if (element.size() != spec.dtypes.size())
-    return InvalidArgument("the function gave ", element.size(), " components, not ",
+    return InvalidArgument("an element has ", element.size(), " components, not ",
                            spec.dtypes.size());
   for (size_t i = 0; i < element.size(); ++i) {
     if (element[i].dtype() != spec.dtypes[i])

@@ -9,9 +9,10 @@
 namespace carillon {
 namespace {
 
-// Up to `size` elements; none at the end of the input.
-Status ReadElements(const IteratorContext& context, int64_t size, bool drop_remainder,
-                    std::unique_ptr<DatasetIterator>* input, std::vector<Element>* elements) {
+// Up to `size` elements, all as `spec` says; none at the end of the input.
+Status ReadElements(const IteratorContext& context, const ElementSpec& spec, int64_t size,
+                    bool drop_remainder, std::unique_ptr<DatasetIterator>* input,
+                    std::vector<Element>* elements) {
   elements->clear();
   if (*input == nullptr) return absl::OkStatus();
   bool end = false;
@@ -19,6 +20,7 @@ Status ReadElements(const IteratorContext& context, int64_t size, bool drop_rema
     Element element;
     CARILLON_RETURN_IF_ERROR((*input)->GetNext(context, &element, &end));
     if (end) break;
+    CARILLON_RETURN_IF_ERROR(CheckElement(spec, element));
     elements->push_back(std::move(element));
     CARILLON_RETURN_IF_ERROR(context.CheckCancelled());
   }
@@ -97,8 +99,9 @@ class BatchDataset final : public Dataset {
     Status GetNext(const IteratorContext& context, Element* batch, bool* end) override {
       // Not kept between calls: a batch for which there is no memory gives back what it has.
       std::vector<Element> elements;
-      CARILLON_RETURN_IF_ERROR(ReadElements(context, dataset().batch_size_,
-                                            dataset().drop_remainder_, &input_, &elements));
+      CARILLON_RETURN_IF_ERROR(ReadElements(context, dataset().input_->spec(),
+                                            dataset().batch_size_, dataset().drop_remainder_,
+                                            &input_, &elements));
       *end = elements.empty();
       if (*end) return absl::OkStatus();
       batch->clear();
@@ -167,8 +170,9 @@ class PaddedBatchDataset final : public Dataset {
 
     Status GetNext(const IteratorContext& context, Element* batch, bool* end) override {
       std::vector<Element> elements;
-      CARILLON_RETURN_IF_ERROR(ReadElements(context, dataset().batch_size_,
-                                            dataset().drop_remainder_, &input_, &elements));
+      CARILLON_RETURN_IF_ERROR(ReadElements(context, dataset().input_->spec(),
+                                            dataset().batch_size_, dataset().drop_remainder_,
+                                            &input_, &elements));
       *end = elements.empty();
       if (*end) return absl::OkStatus();
       batch->clear();

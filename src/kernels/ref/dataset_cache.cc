@@ -10,8 +10,10 @@
 namespace carillon {
 namespace {
 
-struct CachedElements {
+// Elements may be handles of caches, whose elements may be others: so these end as variants do.
+struct CachedElements final : VariantValue {
   explicit CachedElements(Allocator* allocator) : charge(allocator) {}
+  std::string DebugString() const override { return "elements of a dataset"; }
   BufferCharge charge;
   std::deque<Element> elements;
 };
@@ -20,6 +22,10 @@ struct CachedElements {
 // Invariant: elements_ is set once, under mutex_, and never changed.
 class MemoryCache final : public Resource {
  public:
+  ~MemoryCache() override {
+    const WorkPause pause;
+    const Variant ends(std::move(elements_));  // after the elements that have kept this one, if any
+  }
   std::shared_ptr<const CachedElements> Find() const {
     std::lock_guard lock(mutex_);
     return elements_;
@@ -66,8 +72,11 @@ class CacheDataset final : public Dataset {
       Status status;
       const Status thrown = CatchAsStatus([&] { status = ReadAndKeep(context, element, end); });
       if (!thrown.ok()) status = thrown;
-      // What has no memory for all elements gives back those that it has, and keeps no more.
-      if (absl::IsResourceExhausted(status)) seen_.reset();
+      // What has no memory for all elements gives back those that it has, and keeps no more. Nor
+      // does what a step has left half-way: its element may be lost.
+      if (absl::IsResourceExhausted(status) ||
+          (!status.ok() && context.cancellation->IsCancelled()))
+        seen_.reset();
       CARILLON_RETURN_IF_ERROR(status);
       if (!*end) return absl::OkStatus();
       input_.reset();
@@ -91,7 +100,7 @@ class CacheDataset final : public Dataset {
     std::shared_ptr<const CachedElements> cached_;
     size_t next_ = 0;
     std::unique_ptr<DatasetIterator> input_;  // null when it has ended
-    std::shared_ptr<CachedElements> seen_;    // null when there was no memory for all
+    std::shared_ptr<CachedElements> seen_;    // null when it would not be all
   };
   const DatasetPtr input_;
   const std::shared_ptr<MemoryCache> cache_;

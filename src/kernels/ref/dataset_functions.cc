@@ -153,7 +153,8 @@ class InterleaveDataset final : public Dataset {
         if (place_ >= open_.size()) open_.resize(place_ + 1);
         std::unique_ptr<Opened>& current = open_[place_];
         if (current != nullptr) {
-          CARILLON_RETURN_IF_ERROR(current->iterator->GetNext(context, element, end));
+          CARILLON_RETURN_IF_ERROR(
+              current->iterator->GetNext(AtDepth(context, current->depth), element, end));
           if (!*end) {
             if (++taken_ >= dataset().block_length_) MoveOn();
             return absl::OkStatus();
@@ -176,8 +177,14 @@ class InterleaveDataset final : public Dataset {
     struct Opened {
       explicit Opened(Allocator* allocator) : charge(allocator) {}
       MemoryCharge charge;
+      int depth = 0;  // as contexts say it
       std::unique_ptr<DatasetIterator> iterator;
     };
+
+    static IteratorContext AtDepth(IteratorContext context, int depth) {
+      context.depth = depth;
+      return context;
+    }
 
     void MoveOn() {
       taken_ = 0;
@@ -202,9 +209,17 @@ class InterleaveDataset final : public Dataset {
                                " tensors");
       CARILLON_ASSIGN_OR_RETURN(const DatasetPtr dataset_given, DatasetOf(results[0]));
       auto opened = std::make_unique<Opened>(context.allocator);
+      // A function may find its data set in a list, in a queue, anywhere: the extent of this one
+      // knows nothing of it. What is below this one by its extent is beside what is opened here.
+      opened->depth =
+          context.depth - (dataset().extent().depth - 1) + dataset_given->extent().depth;
+      if (opened->depth > kMostDatasetDepth)
+        return InvalidArgument("more than ", kMostDatasetDepth,
+                               " data sets are walked inside of each other");
       CARILLON_RETURN_IF_ERROR(
           opened->charge.Add((dataset_given->extent().count + 1) * kIteratorBytes));
-      CARILLON_ASSIGN_OR_RETURN(opened->iterator, dataset_given->MakeIterator(context));
+      CARILLON_ASSIGN_OR_RETURN(opened->iterator,
+                                dataset_given->MakeIterator(AtDepth(context, opened->depth)));
       if (dataset().ahead_ > 0)
         opened->iterator = MakePrefetchIterator(std::move(opened->iterator), dataset().ahead_);
       *place = std::move(opened);

@@ -35,16 +35,21 @@ Status CheckCompatible(const ElementSpec& wanted, const ElementSpec& given) {
 // set.
 //
 // Invariants, under mutex_: current_ is what the next GetNext walks; busy_ is set while one does,
-// outside of the lock. A walk keeps its iterator alive when another data set takes its place.
+// making_ while somebody's function makes the first data set, both outside of the lock. A walk
+// keeps its iterator alive when another data set takes its place.
 class IteratorResource final : public Resource {
  public:
   explicit IteratorResource(ElementSpec spec) : spec_(std::move(spec)) {}
+  ~IteratorResource() override {
+    const WorkPause pause;
+    const Variant ends(std::move(current_));  // after the iterator that has kept this one, if any
+  }
   const ElementSpec& spec() const { return spec_; }
 
   // From now on elements come from `dataset`, in memory of the step's allocator.
   Status SetDataset(const Dataset& dataset, const StepServices& services) {
     CARILLON_RETURN_IF_ERROR(CheckCompatible(spec_, dataset.spec()));
-    auto walk = std::make_shared<Walk>(services.allocator);
+    auto walk = std::make_shared<Walk>(services.allocator, dataset.extent().depth);
     CARILLON_RETURN_IF_ERROR(walk->charge.Add(dataset.extent().count * kIteratorBytes));
     CARILLON_ASSIGN_OR_RETURN(walk->iterator,
                               dataset.MakeIterator(walk->Context(services.cancellation)));
@@ -54,16 +59,25 @@ class IteratorResource final : public Resource {
   }
 
   // The same with what `make` gives, unless there is a data set already. `make` runs once at a
-  // time.
+  // time; it may be a client's function, and take any time.
   Status SetDatasetOnce(const StepServices& services,
                         absl::FunctionRef<StatusOr<DatasetPtr>()> make) {
-    std::lock_guard making(making_);
     {
-      std::lock_guard lock(mutex_);
+      std::unique_lock lock(mutex_);
+      CARILLON_RETURN_IF_ERROR(
+          WaitUnlessCancelled(lock, changed_, services.cancellation, [this] { return !making_; }));
       if (current_ != nullptr) return absl::OkStatus();
+      making_ = true;
     }
-    CARILLON_ASSIGN_OR_RETURN(const DatasetPtr dataset, make());
-    return SetDataset(*dataset, services);
+    Status status;
+    const Status thrown = CatchAsStatus([&] {
+      const StatusOr<DatasetPtr> dataset = make();
+      status = dataset.ok() ? SetDataset(**dataset, services) : dataset.status();
+    });
+    std::lock_guard lock(mutex_);
+    making_ = false;
+    changed_.notify_all();
+    return thrown.ok() ? status : thrown;
   }
 
   // Blocks.
@@ -92,24 +106,27 @@ class IteratorResource final : public Resource {
 
  private:
   // The iterator, and what it uses as long as it lives, which may be longer than the session that
-  // made it.
-  struct Walk {
-    explicit Walk(Allocator* step_allocator)
-        : allocator(KeepAllocator(step_allocator)), charge(step_allocator) {}
+  // made it. A data set may keep iterators, whose data sets may keep others: so it ends as variants
+  // do.
+  struct Walk final : VariantValue {
+    Walk(Allocator* step_allocator, int depth)
+        : allocator(KeepAllocator(step_allocator)), charge(step_allocator), depth(depth) {}
     IteratorContext Context(Cancellation* cancellation) {
-      return {allocator.get(), cancellation, &functions};
+      return {allocator.get(), cancellation, &functions, depth};
     }
+    std::string DebugString() const override { return "walk through a dataset"; }
+
     const std::shared_ptr<Allocator> allocator;
     MemoryCharge charge;  // of the iterators
+    const int depth;
     IteratorFunctions functions;
     std::unique_ptr<DatasetIterator> iterator;
   };
   const ElementSpec spec_;
-  std::mutex making_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::shared_ptr<Walk> current_;
-  bool busy_ = false;
+  bool busy_ = false, making_ = false;
 };
 
 using IteratorPtr = std::shared_ptr<IteratorResource>;

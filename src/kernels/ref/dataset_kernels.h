@@ -43,12 +43,15 @@ void SetAnonymousResource(KernelContext& context, std::shared_ptr<Resource> reso
 Status RunNoResource(KernelContext& context);
 Status RunNothing(KernelContext& context);
 
-// Output 0 becomes the data set, which is made of the inputs. InvalidArgument when too many are
-// inside of each other, ResourceExhausted when there is no memory to keep it.
+// Output 0 becomes the data set, which is made of the inputs, or is one of them. InvalidArgument
+// when too many are inside of each other, ResourceExhausted when there is no memory to keep it.
 Status SetDataset(KernelContext& context, DatasetPtr dataset);
 // Output 0 becomes the optional.
 using OptionalPtr = std::shared_ptr<const OptionalValue>;
 Status SetOptional(KernelContext& context, const OptionalPtr& optional);
+
+// Iterators call each other, and end, one inside of the other.
+inline constexpr int kMostDatasetDepth = 2000;
 
 // For the tables: ops whose kernel makes one data set.
 using MakeDataset = StatusOr<DatasetPtr> (*)(KernelContext& context);
@@ -108,8 +111,8 @@ KernelResult FromFunctionDataset(const KernelRequest& request) {
   return kernel;
 }
 
-// Numbers and dtypes of what a function gave. InvalidArgument when they are not those of the data
-// set.
+// Number and dtypes of the components. InvalidArgument when they are not those that the data set
+// was declared with: graphs may declare what they like.
 Status CheckElement(const ElementSpec& spec, const Element& element);
 
 // What an iterator of one data set takes, with what it keeps for itself.

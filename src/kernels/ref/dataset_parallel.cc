@@ -40,7 +40,7 @@ class PrefetchIterator final : public DatasetIterator {
     if (!thread_.joinable()) {
       share_ = BudgetedThreads(&ThreadBudget::OfDataSets(), 1);
       if (share_.count() == 0) return input_->GetNext(context, element, end);
-      context_ = {context.allocator, &stop_, context.functions};
+      context_ = {context.allocator, &stop_, context.functions, context.depth};
       charge_.emplace(context.allocator);
       thread_ = std::thread([this] { Read(); });
     }
@@ -213,7 +213,7 @@ class ParallelMapDataset final : public Dataset {
       share_ = BudgetedThreads(&ThreadBudget::OfDataSets(),
                                static_cast<int>(std::min(dataset().calls_, kMostThreads)));
       if (share_.count() == 0) return false;
-      context_ = {context.allocator, &stop_, context.functions};
+      context_ = {context.allocator, &stop_, context.functions, context.depth};
       charge_.emplace(context.allocator);
       for (int i = 0; i < share_.count(); ++i) threads_.emplace_back([this] { Work(); });
       return true;

@@ -88,10 +88,8 @@ class ShuffleDataset final : public Dataset {
       CARILLON_RETURN_IF_ERROR(filled);
       *end = buffer_.empty();
       if (*end) return absl::OkStatus();
-      while (epochs_.front() == 0) {
-        epochs_.pop_front();
-        Reseed();
-      }
+      for (; epochs_.front() == 0; epochs_.pop_front()) ++past_;
+      for (; past_ > 0; --past_) Reseed();
       const size_t chosen = random_.Next() % epochs_.front();
       charge_.Remove(buffer_[chosen]);
       *element = std::move(buffer_[chosen]);
@@ -126,6 +124,10 @@ class ShuffleDataset final : public Dataset {
           if (epochs_.size() > kMostEpochs && !buffer_.empty()) break;
           CARILLON_RETURN_IF_ERROR(context.CheckCancelled());
           CARILLON_ASSIGN_OR_RETURN(auto input, dataset().input_->MakeIterator(context));
+          if (buffer_.empty()) {  // there may be any number of empty ones
+            past_ += static_cast<int64_t>(epochs_.size());
+            epochs_.clear();
+          }
           epochs_.push_back(0);
           input_ = std::move(input);
           ++started_;
@@ -159,6 +161,7 @@ class ShuffleDataset final : public Dataset {
     BufferCharge charge_;
     std::deque<Element> buffer_;
     std::deque<size_t> epochs_;  // how many elements of buffer_ are of each, oldest first
+    int64_t past_ = 0;           // epochs that are over, and were not yet followed by new seeds
   };
 
   const DatasetPtr input_;

@@ -171,6 +171,55 @@ TEST_F(Iterators, ParallelMapEndsWhileItsInputWaits) {
   iterator.reset();
 }
 
+// Declares one component, and gives `components` to the second element, one to the others.
+class Uneven final : public Dataset {
+ public:
+  explicit Uneven(size_t components)
+      : Dataset({{DType::kInt64}, {Shape{}}}), components_(components) {}
+  StatusOr<std::unique_ptr<DatasetIterator>> MakeIterator(const IteratorContext&) const override {
+    return std::make_unique<Iterator>(*this);
+  }
+
+ private:
+  class Iterator final : public IteratorOf<Uneven> {
+   public:
+    using IteratorOf::IteratorOf;
+    Status GetNext(const IteratorContext&, Element* element, bool*) override {
+      element->assign(next_++ == 1 ? dataset().components_ : 1, Tensor::Scalar<int64_t>(0));
+      return absl::OkStatus();
+    }
+
+   private:
+    int64_t next_ = 0;
+  };
+  const size_t components_;
+};
+
+TEST_F(Iterators, BatchesAreMadeOfWhatTheInputDeclares) {
+  for (const size_t components : {0u, 1u, 2u}) {
+    const Tensor size = Tensor::Scalar<int64_t>(2), none(DType::kInt64, Shape{0});
+    for (const bool padded : {false, true}) {
+      const auto input = std::make_shared<Uneven>(components);
+      AttrMap attrs = {{"output_shapes", std::vector<PartialShape>{PartialShape()}}};
+      attrs[padded ? "Toutput_types" : "output_types"] = std::vector<DType>{DType::kInt64};
+      std::vector<LaidOut> inputs = {Tensor::Scalar(Variant{input}), size};
+      if (padded) {
+        attrs["N"] = int64_t{1};
+        inputs.emplace_back(none);
+        inputs.emplace_back(Tensor::Scalar<int64_t>(0));
+      }
+      const DatasetPtr batches =
+          *DatasetOf(KernelTester(padded ? "PaddedBatchDataset" : "BatchDataset", attrs, inputs)
+                         .RunPlain(inputs)[0]);
+      Element element;
+      bool end = false;
+      const auto iterator = *batches->MakeIterator(Context());
+      EXPECT_EQ(iterator->GetNext(Context(), &element, &end).code(),
+                components == 1 ? absl::StatusCode::kOk : absl::StatusCode::kInvalidArgument);
+    }
+  }
+}
+
 class LimitedIterators : public Iterators {
  protected:
   IteratorContext Context() { return {limited_.get(), &cancellation_, &functions_}; }
@@ -309,6 +358,59 @@ TEST_F(LimitedIterators, ACacheIsCountedAsLongAsItLives) {
   EXPECT_EQ(used(), 0);
 }
 
+// Each walk may find nothing, and the next one something.
+TEST_F(LimitedIterators, ShuffleForgetsEmptyEpochs) {
+  if (!WorkScope::Counts()) GTEST_SKIP() << "the sanitizer owns operator new";
+  AttrMap attrs;
+  attrs["reshuffle_each_iteration"] = true;
+  const DatasetPtr dataset =
+      Make("ShuffleAndRepeatDataset", attrs, std::make_shared<Counter>(0, false),
+           {Tensor::Scalar<int64_t>(10), Tensor::Scalar<int64_t>(1), Tensor::Scalar<int64_t>(2),
+            Tensor::Scalar<int64_t>(100'000)});
+  const auto iterator = *dataset->MakeIterator(Context());
+  const WorkScope scope(limited_.get(), nullptr);
+  Element element;
+  bool end = false;
+  EXPECT_EQ(iterator->GetNext(Context(), &element, &end), absl::OkStatus());
+  EXPECT_TRUE(end);
+}
+
+TEST_F(LimitedIterators, StepsThatAreCancelledSkipNothing) {
+  StopSignal over;
+  over.Stop();
+  IteratorContext cancelled = Context();
+  cancelled.cancellation = &over;
+  Element element;
+  bool end = false;
+  const DatasetPtr skip =
+      Make("SkipDataset", {}, std::make_shared<Counter>(10, false), {Tensor::Scalar<int64_t>(3)});
+  auto iterator = *skip->MakeIterator(Context());
+  EXPECT_EQ(iterator->GetNext(cancelled, &element, &end).code(), absl::StatusCode::kCancelled);
+  ASSERT_TRUE(iterator->GetNext(Context(), &element, &end).ok());
+  EXPECT_EQ(element[0].scalar<int64_t>(), 3);
+
+  // The first batch is lost. The cache does not keep the others as if they were all.
+  const DatasetPtr cache = Make(
+      "CacheDataset", {},
+      Make("BatchDataset", {}, std::make_shared<Counter>(4, false), {Tensor::Scalar<int64_t>(2)}),
+      {Tensor::Scalar(std::string())});
+  iterator = *cache->MakeIterator(Context());
+  EXPECT_EQ(iterator->GetNext(cancelled, &element, &end).code(), absl::StatusCode::kCancelled);
+  while (!end) ASSERT_TRUE(iterator->GetNext(Context(), &element, &end).ok());
+  iterator = *cache->MakeIterator(Context());
+  ASSERT_TRUE(iterator->GetNext(Context(), &element, &end).ok());
+  EXPECT_EQ(element[0].data<int64_t>()[0], 0);
+}
+
+TEST_F(LimitedIterators, ADataSetThatIsPassedOnStaysAsItIs) {
+  const DatasetPtr range =
+      Make("TakeDataset", {}, std::make_shared<Counter>(10, false), {Tensor::Scalar<int64_t>(3)});
+  const int depth = range->extent().depth;
+  const DatasetPtr passed = Make("ModelDataset", {}, range, {});
+  EXPECT_EQ(passed, range);
+  EXPECT_EQ(range->extent().depth, depth);
+}
+
 TEST_F(LimitedIterators, BuffersAreCountedInSteps) {
   BufferCharge charge(limited_.get());
   std::vector<Element> elements;
@@ -340,6 +442,23 @@ TEST(StopSignal, MayBeAskedByWhoRegisters) {
   for (const uint64_t token : tokens) EXPECT_TRUE(stop.Deregister(token));
   stop.Stop();
   EXPECT_TRUE(stop.IsCancelled());
+}
+
+// Destructors stop: nothing may be thrown there, whatever the callbacks take.
+TEST(StopSignal, CallsBackOnNobodysAccount) {
+  if (!WorkScope::Counts()) GTEST_SKIP() << "the sanitizer owns operator new";
+  StopSignal over, stop;
+  over.Stop();
+  uint64_t token = 0;
+  bool called = false;
+  const auto callback = [&] {
+    const std::vector<char> much(1 << 20);
+    called = true;
+  };
+  ASSERT_TRUE(stop.Register(&token, callback));
+  const WorkScope scope(nullptr, &over);
+  stop.Stop();
+  EXPECT_TRUE(called);
 }
 
 }  // namespace

@@ -141,8 +141,9 @@ class SkipDataset final : public OneInputDataset {
     using OneInputIterator::OneInputIterator;
     Status GetNext(const IteratorContext& context, Element* element, bool* end) override {
       *end = dataset().count_ < 0;
-      for (; !*end && skipped_ < dataset().count_; ++skipped_) {
+      while (!*end && skipped_ < dataset().count_) {
         CARILLON_RETURN_IF_ERROR(input_->GetNext(context, element, end));
+        ++skipped_;
         CARILLON_RETURN_IF_ERROR(context.CheckCancelled());
       }
       return *end ? absl::OkStatus() : input_->GetNext(context, element, end);

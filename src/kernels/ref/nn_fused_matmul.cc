@@ -3,6 +3,7 @@
 
 #include "base/parallel.h"
 #include "kernels/ref/nn.h"
+#include "kernels/work.h"
 #include "tensor/dispatch.h"
 
 namespace carillon {
@@ -35,7 +36,7 @@ Status RunFusedMatMul(KernelContext& context) {
         ParallelFor(rows, GrainFor(static_cast<double>(depth) * static_cast<double>(columns)),
                     [&](int64_t begin, int64_t end) {
                       std::vector<A> sums(static_cast<size_t>(columns));
-                      for (int64_t i = begin; i < end; ++i) {
+                      for (int64_t i = begin; i < end && !WorkIsCancelled(); ++i) {
                         for (int64_t j = 0; j < columns; ++j)
                           sums[static_cast<size_t>(j)] = static_cast<A>(bias.data<T>()[j]);
                         for (int64_t k = 0; k < depth; ++k) {
@@ -54,7 +55,7 @@ Status RunFusedMatMul(KernelContext& context) {
       })) {
     return NoSuchType(context.node(), a.dtype());
   }
-  return absl::OkStatus();
+  return CheckWanted();
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "base/foreign_memory.h"
 #include "kernels/families.h"
 #include "kernels/ref/parsing_kernels.h"
+#include "kernels/work.h"
 #include "proto/example.pb.h"
 #include "proto/tensor.pb.h"
 #include "tensor/parsed_bytes.h"
@@ -71,12 +72,21 @@ class DecodeJsonExampleKernel final : public Kernel {
   Status Run(KernelContext& context) override {
     const Tensor& in = context.input(0);
     CARILLON_ASSIGN_OR_RETURN(Tensor * out, context.AllocateOutput(0, in.shape()));
+    ForeignMemory kept;
     for (int64_t i = 0; i < in.num_elements(); ++i) {
+      CARILLON_RETURN_IF_ERROR(CheckWanted());
       std::string* bytes = &out->mutable_data<std::string>()[i];
       bytes->clear();
-      const auto status = google::protobuf::util::JsonToBinaryString(
-          resolver_.get(), "type.googleapis.com/tensorflow.Example", in.data<std::string>()[i],
-          bytes);
+      const std::string& text = in.data<std::string>()[i];
+      google::protobuf::util::Status status;
+      {
+        // The text is copied a few times, and each key of a few bytes is a node of a set.
+        constexpr size_t kTimesText = 16;
+        const ForeignWork work(kTimesText * text.size());
+        status = google::protobuf::util::JsonToBinaryString(
+            resolver_.get(), "type.googleapis.com/tensorflow.Example", text, bytes);
+      }
+      kept.Add(bytes->capacity());
       if (!status.ok()) {
         return InvalidArgument("element ", i, " is no Example in JSON: ", status.ToString());
       }

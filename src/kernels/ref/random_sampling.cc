@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "base/parallel.h"
+#include "kernels/ref/array_copy.h"
 #include "kernels/ref/random_fill.h"
 #include "kernels/ref/random_kernels.h"
 #include "kernels/work.h"
@@ -54,7 +55,7 @@ class RandomShuffleKernel final : public Kernel {
     DispatchBySize(from.dtype(), [&]<typename T>() {
       const T* source = static_cast<const T*>(from.raw_data());
       T* target = static_cast<T*>(to.mutable_raw_data());
-      ParallelFor(rows, std::max<int64_t>(1, 4096 / row), [&](int64_t begin, int64_t end) {
+      ForRanges<T>(rows, row, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
           std::copy_n(source + order[static_cast<size_t>(i)] * row, row, target + i * row);
         }

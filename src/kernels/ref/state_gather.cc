@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <string>
 
-#include "base/parallel.h"
 #include "kernels/ref/array_copy.h"
 #include "kernels/ref/array_kernels.h"
 #include "kernels/ref/array_nd_index.h"
@@ -19,12 +18,11 @@ void CopySlices(const Tensor& from, std::span<const int64_t> offsets, int64_t si
   DispatchBySize(from.dtype(), [&]<typename T>() {
     const T* source = static_cast<const T*>(from.raw_data());
     T* target = static_cast<T*>(out.mutable_raw_data());
-    ParallelFor(static_cast<int64_t>(offsets.size()), std::max<int64_t>(1, 16384 / size),
-                [&](int64_t begin, int64_t end) {
-                  for (int64_t i = begin; i < end; ++i) {
-                    std::copy_n(source + offsets[static_cast<size_t>(i)], size, target + i * size);
-                  }
-                });
+    ForRanges<T>(static_cast<int64_t>(offsets.size()), size, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        std::copy_n(source + offsets[static_cast<size_t>(i)], size, target + i * size);
+      }
+    });
   });
 }
 

@@ -5,6 +5,7 @@
 #include "base/parallel.h"
 #include "base/work_scope.h"
 #include "kernels/ref/arithmetic.h"
+#include "kernels/ref/array_copy.h"
 #include "kernels/ref/array_kernels.h"
 #include "kernels/ref/state_kernels.h"
 #include "kernels/work.h"
@@ -38,8 +39,9 @@ template <Combine combine, typename T>
 void ScatterRows(T* values, std::span<const int64_t> indices, const T* updates, bool one_update,
                  int64_t row, bool may_stop) {
   const auto work = static_cast<int64_t>(indices.size()) * row;
-  const int64_t shares = std::clamp<int64_t>(work / 16384, 1, KernelThreads());
-  ParallelFor(shares, 1, [&](int64_t begin, int64_t end) {
+  const int64_t shares =
+      std::is_trivially_copyable_v<T> ? std::clamp<int64_t>(work / 16384, 1, KernelThreads()) : 1;
+  ForRanges<T>(shares, work, [&](int64_t begin, int64_t end) {
     constexpr int64_t kLook = 1 << 16;  // elements between two looks whether to go on
     int64_t since_look = 0;
     for (size_t i = 0; i < indices.size(); ++i) {

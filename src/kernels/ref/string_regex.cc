@@ -81,7 +81,7 @@ std::string Replace(const RE2& pattern, const std::string& rewrite, bool all,
       at = end;
       continue;
     }
-    pattern.Rewrite(&out, re2::StringPiece(rewrite), groups, num_groups);
+    if (!pattern.Rewrite(&out, re2::StringPiece(rewrite), groups, num_groups) && !all) return text;
     at = begin + groups[0].size();
     last_end = text.data() + at;
     if (!all) break;
