@@ -81,6 +81,7 @@ class Handler : public CallHandler {
 class Echo final : public Handler {
  public:
   using Handler::Handler;
+  bool takes_one_message() const override { return true; }
   void Take(ReceivedMessage message) override { request_ = std::move(message); }
   void TakeLast() override {
     if (const Status status = request_.Unpack(); !status.ok()) return Finish(status);

@@ -121,8 +121,9 @@ void Http2Connection::OnReady() {
   size_t read = 0;
   for (Reading reading = Reading::kMore; reading == Reading::kMore;) {
     reading = ReadSome(&read, &error);
-    DispatchEvents();
+    // What handlers have been given cannot be turned away any more.
     if (environment_.memory->is_over_limit()) environment_.host->OnShortOfMemory();
+    DispatchEvents();
     if (reading == Reading::kOver) return Close(error);
     if (reading == Reading::kAll || read < kTurn) continue;
     // What TLS has read already nobody would wake us for.
@@ -186,25 +187,37 @@ std::span<char> Http2Connection::RoomForFrame() {
 }
 
 void Http2Connection::DeliverNext(Http2Call* call) {
-  if (call->wants_message() && call->incoming.has_next()) {
+  if (call->handler == nullptr) return;
+  if (call->wants_message() && call->has_message()) {
     call->is_waiting = false;
-    events_.push_back({Event::Kind::kMessage, call->shared_from_this(), *call->incoming.Next()});
+    events_.push_back({Event::Kind::kMessage, call->shared_from_this(), nullptr});
   }
   if (call->is_waiting && call->incoming.has_part())
-    events_.push_back({Event::Kind::kPart, call->shared_from_this(), {}, nullptr});
+    events_.push_back({Event::Kind::kPart, call->shared_from_this(), nullptr});
   if (!call->is_last || call->is_last_told || call->incoming.has_next() ||
       call->incoming.is_inside())
     return;
   call->is_last_told = true;
-  events_.push_back({Event::Kind::kLastMessage, call->shared_from_this(), {}, nullptr});
+  events_.push_back({Event::Kind::kLastMessage, call->shared_from_this(), nullptr});
+}
+
+std::optional<ReceivedMessage> Http2Connection::TakeNext(Http2Call* call) {
+  std::optional<ReceivedMessage> message = call->incoming.Next();
+  if (!message.has_value()) return message;
+  call->has_taken = true;
+  DeliverNext(call);
+  if (call->unread > 0) {
+    GiveRoom(call);
+    Flush();
+  }
+  return message;
 }
 
 void Http2Connection::BreakOff(Http2Call* call, const Status& status) {
   if (call->status.has_value()) return;
   Finish(call, status);
   call->is_broken_off = true;
-  events_.push_back(
-      {Event::Kind::kBrokenOff, call->shared_from_this(), {}, std::move(call->handler)});
+  events_.push_back({Event::Kind::kBrokenOff, call->shared_from_this(), std::move(call->handler)});
 }
 
 void Http2Connection::Leave(Http2Call* call) {
@@ -217,7 +230,7 @@ void Http2Connection::Leave(Http2Call* call) {
     left_behind_.push_back(std::move(call->handler));
   } else {
     events_.push_back(
-        {Event::Kind::kBrokenOff, call->shared_from_this(), {}, std::move(call->handler)});
+        {Event::Kind::kBrokenOff, call->shared_from_this(), std::move(call->handler)});
   }
 }
 
@@ -281,17 +294,20 @@ void Http2Connection::Dispatch(Event event) {
   if (event.kind == Event::Kind::kBegin) return BeginCall(event.call);
   std::shared_ptr<CallHandler> handler = std::move(event.handler);
   auto by = CallHandler::By::kClient;
+  std::optional<ReceivedMessage> message;
   {
     std::lock_guard lock(mutex_);
     if (handler == nullptr) handler = event.call->handler;
+    if (handler != nullptr && event.kind == Event::Kind::kMessage)
+      message = TakeNext(event.call.get());
     if (event.kind == Event::Kind::kBrokenOff) event.call->handler.reset();
     if (event.call->is_broken_off) by = CallHandler::By::kServer;
   }
   if (handler == nullptr) return;  // it is over
   if (event.kind == Event::Kind::kBrokenOff) return handler->OnBrokenOff(by);
   if (event.kind == Event::Kind::kPart) return OfferPart(event.call.get(), handler.get());
-  if (event.kind == Event::Kind::kMessage) return handler->OnMessage(std::move(event.message));
-  handler->OnLastMessage();
+  if (event.kind == Event::Kind::kLastMessage) return handler->OnLastMessage();
+  if (message.has_value()) handler->OnMessage(*std::move(message));
 }
 
 void Http2Connection::BeginCall(const std::shared_ptr<Http2Call>& call) {
@@ -310,7 +326,11 @@ void Http2Connection::BeginCall(const std::shared_ptr<Http2Call>& call) {
     std::lock_guard lock(mutex_);
     has_served_ = true;
     // If it was broken off meanwhile, the event that says so is still to come.
-    if (!call->is_over || call->is_broken_off) return call->handler.swap(handler);
+    if (!call->is_over || call->is_broken_off) {
+      call->handler.swap(handler);
+      if (!call->status.has_value()) DeliverNext(call.get());
+      return;
+    }
     if (call->is_answered) return;
   }
   handler->OnBrokenOff(

@@ -77,8 +77,8 @@ class Http2Connection final : public SocketWatcher,
   size_t num_calls() const;
   const std::string& address() const { return caller_->address; }
 
-  // When the oldest message began that takes memory here: it has come only in part, or nobody has
-  // asked for it. Such moments are numbered.
+  // When the oldest message began that takes memory here: no handler has it yet. Such moments are
+  // numbered.
   std::optional<uint64_t> OldestMessage() const;
   // Ends the call of that message.
   void RefuseOldestMessage(const Status& status);
@@ -90,7 +90,6 @@ class Http2Connection final : public SocketWatcher,
     enum class Kind { kBegin, kPart, kMessage, kLastMessage, kBrokenOff };
     Kind kind;
     std::shared_ptr<Http2Call> call;
-    ReceivedMessage message;               // of kMessage
     std::shared_ptr<CallHandler> handler;  // of kBrokenOff; null: the call's, if it has one by then
   };
 
@@ -132,7 +131,9 @@ class Http2Connection final : public SocketWatcher,
   void Flush();
   // Where the rest of the frame that is coming goes; empty if that is better not read there.
   std::span<char> RoomForFrame();
+  // Tells the handler, if there is one yet, of what there is for it.
   void DeliverNext(Http2Call* call);
+  std::optional<ReceivedMessage> TakeNext(Http2Call* call);
   // Finishes the call where the handler does not know: it is told.
   void BreakOff(Http2Call* call, const Status& status);
   // Nothing concerns the call any more.

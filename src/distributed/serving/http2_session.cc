@@ -139,7 +139,7 @@ struct Http2Connection::Callbacks {
         const nghttp2_nv refusal = Header(":status", "415");
         return nghttp2_submit_response(session, call->id, &refusal, 1, nullptr);
       }
-      self->events_.push_back({Event::Kind::kBegin, call->shared_from_this(), {}, nullptr});
+      self->events_.push_back({Event::Kind::kBegin, call->shared_from_this(), nullptr});
       if (call->info().deadline != CallInfo::Clock::time_point::max())
         self->deadlines_.emplace(call->info().deadline, call->id);
     }
