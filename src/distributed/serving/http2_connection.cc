@@ -168,6 +168,7 @@ Http2Connection::Reading Http2Connection::ReadSome(size_t* read, std::string* er
     caller_->names = socket_->PeerNames();
   }
   has_spoken_ = true;
+  headers_read_ = 0;
   const auto in_place = std::min(static_cast<size_t>(size), place.size());
   for (const std::span<const char> bytes :
        {std::span<const char>(place.first(in_place)),
@@ -177,6 +178,7 @@ Http2Connection::Reading Http2Connection::ReadSome(size_t* read, std::string* er
     *error = std::string(status.message());
     return Reading::kOver;
   }
+  *read += headers_read_;  // they may be much more work than what was read
   return static_cast<size_t>(size) == place.size() + buffer.size() ? Reading::kMore : Reading::kAll;
 }
 

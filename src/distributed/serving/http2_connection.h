@@ -120,6 +120,10 @@ class Http2Connection final : public SocketWatcher,
   // Puts what there is to send into output_, as far as that has room. False: there is an error.
   bool FillOutput();
   bool IsSessionOver() const;
+  // Counts a header that has come, in whatever it has. Not 0: there are too many.
+  int CountHeader(size_t size);
+  // What a callback of nghttp2 returns where the connection has to end.
+  int FailSession(std::string_view error);
   void TellToGoAway();
   // The client may send as much as the handler has taken; more when it wants a message.
   void GiveRoom(Http2Call* call);
@@ -153,6 +157,8 @@ class Http2Connection final : public SocketWatcher,
   std::unordered_map<int32_t, std::shared_ptr<Http2Call>> calls_;
   std::set<std::pair<EventLoop::Clock::time_point, int32_t>> deadlines_;
   size_t header_bytes_ = 0;  // of calls_
+  size_t block_bytes_ = 0;   // of the headers that are coming
+  size_t headers_read_ = 0;  // by the read that is under way
   std::vector<Event> events_;
   bool is_dispatching_ = false;  // events that are added are going to be seen
   std::vector<std::shared_ptr<void>> left_behind_;
