@@ -17,6 +17,7 @@
 #include "distributed/rpc/grpc_setup.h"
 #include "distributed/rpc/task_calls.h"
 #include "distributed/rpc/task_link.h"
+#include "distributed/serving/call_metadata.h"
 #include "distributed/serving/unary_handler.h"
 
 namespace carillon {
@@ -256,7 +257,7 @@ Status TaskNetwork::State::Admit(const CallInfo& call) {
   const std::string from = named == nullptr ? "" : *named;
   CARILLON_RETURN_IF_ERROR(admission.AdmitTask(call, from));
   if (options.addresses.contains(from)) return absl::OkStatus();
-  strangers.Warn("refused ", call.caller->address, ": it calls itself '", from,
+  strangers.Warn("refused ", call.caller->address, ": it calls itself '", WriteForLog(from),
                  "', which is no task of this cluster");
   return absl::PermissionDeniedError(
       StrCat("'", from, "' is no task of the cluster of ", options.task));

@@ -7,6 +7,7 @@
 
 #include "base/strings.h"
 #include "base/throw.h"
+#include "distributed/serving/call_metadata.h"
 
 namespace carillon {
 namespace {
@@ -205,7 +206,8 @@ void RpcServer::OnShortOfMemory() {
 void RpcServer::OnClosed(Http2Connection* connection, const std::string& error) {
   const auto found = connections_.find(connection);
   if (found == connections_.end()) return;
-  if (!error.empty()) log_.Warn("closed the connection of ", connection->address(), ": ", error);
+  if (!error.empty())
+    log_.Warn("closed the connection of ", connection->address(), ": ", WriteForLog(error));
   connections_.erase(found);
 }
 
