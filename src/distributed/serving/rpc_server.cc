@@ -28,8 +28,10 @@ std::unique_ptr<TlsContext> MakeTls(const Credentials& credentials) {
 
 // Says something that is no TLS, and closes: the other end knows then that none is spoken here.
 void AnswerPlainly(int descriptor) {
+  // What is left unread makes the system cut the connection off, answer and all; but who goes on
+  // talking is not listened to for ever.
   char heard[4096];
-  while (recv(descriptor, heard, sizeof(heard), MSG_DONTWAIT) > 0) {
+  for (int i = 0; i < 16 && recv(descriptor, heard, sizeof(heard), MSG_DONTWAIT) > 0; ++i) {
   }
   constexpr char kNothing[8] = {};
   static_cast<void>(!send(descriptor, kNothing, sizeof(kNothing), MSG_NOSIGNAL | MSG_DONTWAIT));
