@@ -13,6 +13,9 @@ constexpr size_t kTurn = 4 << 20;              // bytes, before others have thei
 constexpr size_t kWorthItsPlace = 32 << 10;    // left of a frame
 constexpr size_t kBesidesFrame = 4 << 10;      // read with it
 constexpr size_t kLargestMessage = INT32_MAX;  // that clients of gRPC take
+// Looks at a connection during its longest standstill. What passes while the process stands still
+// itself is one of them.
+constexpr int kLooks = 4;
 
 Status TooLarge(const MessagePieces& message) {
   return absl::ResourceExhaustedError(StrCat("an answer of ", message.size(),
@@ -91,6 +94,7 @@ void Http2Connection::Begin(EventLoop::Clock::time_point until,
     descriptor = socket_->descriptor();
   }
   AwaitStage(Stage::kGreeting, until, first_call_timeout);
+  WatchStandstill(0);
   if (!environment_.loop->Watch(descriptor, shared_from_this()))
     Close("the system cannot watch it");
 }
@@ -112,6 +116,22 @@ void Http2Connection::AwaitStage(Stage stage, EventLoop::Clock::time_point until
       return self->AwaitStage(Stage::kFirstCall, until + first_call_timeout, first_call_timeout);
     self->GoAway();
     self->Close("it has made no call that was let in");
+  });
+}
+
+void Http2Connection::WatchStandstill(int before) {
+  const auto next = EventLoop::Clock::now() + environment_.longest_standstill / kLooks;
+  standstill_timer_ = environment_.loop->At(next, [before, weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (self == nullptr) return;
+    bool stands_still;
+    {
+      std::lock_guard lock(self->mutex_);
+      stands_still = !std::exchange(self->has_sent_some_, false) && self->HasUnsentAnswer();
+    }
+    if (!stands_still) return self->WatchStandstill(0);
+    if (before == kLooks) return self->Close("it does not take what it is answered");
+    self->WatchStandstill(before + 1);
   });
 }
 
@@ -266,6 +286,8 @@ void Http2Connection::Flush() {
       break;
     }
     output_.Remove(static_cast<size_t>(sent));
+    has_sent_some_ |= answers_left_ > 0 && sent > 0;
+    answers_left_ -= std::min(answers_left_, static_cast<size_t>(sent));
     written += static_cast<size_t>(sent);
     is_blocked = static_cast<size_t>(sent) < all || written >= kTurn;
   }
@@ -374,9 +396,11 @@ void Http2Connection::OnDeadlines() {
     while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
       const auto found = calls_.find(deadlines_.begin()->second);
       deadlines_.erase(deadlines_.begin());
-      if (found != calls_.end())
-        BreakOff(found->second.get(),
-                 absl::DeadlineExceededError("the deadline of the call has passed"));
+      if (found == calls_.end()) continue;
+      Http2Call* const call = found->second.get();
+      const bool is_stuck = call->status.has_value() || call->outgoing.bytes() > 0;
+      BreakOff(call, absl::DeadlineExceededError("the deadline of the call has passed"));
+      if (is_stuck) GiveUp(call);
     }
     return true;
   });
@@ -404,6 +428,7 @@ void Http2Connection::Close(const std::string& error) {
   }
   environment_.loop->Cancel(stage_timer_);
   environment_.loop->Cancel(deadline_timer_);
+  environment_.loop->Cancel(standstill_timer_);
   DispatchEvents();
   environment_.host->OnClosed(this, error);
 }
@@ -422,6 +447,13 @@ Http2Call* Http2Connection::OldestHolder() const {
       oldest = call.get();
   }
   return oldest;
+}
+
+bool Http2Connection::HasUnsentAnswer() const {
+  return answers_left_ > 0 || std::ranges::any_of(calls_, [](const auto& one) {
+           const Http2Call& call = *one.second;
+           return call.outgoing.bytes() > 0 || (call.status.has_value() && !call.is_answered);
+         });
 }
 
 std::optional<uint64_t> Http2Connection::OldestMessage() const {

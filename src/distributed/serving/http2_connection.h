@@ -55,6 +55,8 @@ class Http2Connection final : public SocketWatcher,
     ConnectionHost* host;
     std::shared_ptr<MessageMemory> memory;
     std::span<char> buffer;  // to read into, on the loop's thread
+    // After which a client that takes nothing of its answers is closed.
+    std::chrono::milliseconds longest_standstill;
   };
   // Every call is answered with `refusal`, unless that is OK; no request is read then. The host and
   // the buffer outlive the loop's thread.
@@ -104,6 +106,8 @@ class Http2Connection final : public SocketWatcher,
   enum class Stage { kGreeting, kFirstCall };
   void AwaitStage(Stage stage, EventLoop::Clock::time_point until,
                   std::chrono::milliseconds first_call_timeout);
+  // Again and again; `before`: how often nothing had moved already.
+  void WatchStandstill(int before);
   void WatchDeadlines();
   void OnDeadlines();
 
@@ -130,6 +134,8 @@ class Http2Connection final : public SocketWatcher,
   void StartAnswer(Http2Call* call);
   void GoOnAnswering(Http2Call* call);
   void Finish(Http2Call* call, const Status& status);
+  // Ends a call whose answer the client does not take.
+  void GiveUp(Http2Call* call);
 
   // Under mutex_.
   void Flush();
@@ -143,12 +149,13 @@ class Http2Connection final : public SocketWatcher,
   // Nothing concerns the call any more.
   void Leave(Http2Call* call);
   Http2Call* OldestHolder() const;
+  bool HasUnsentAnswer() const;
 
   const Environment environment_;
   const Status refusal_;
-  const std::shared_ptr<Caller> caller_;           // its certificate is added before the first call
-  EventLoop::Timer deadline_timer_, stage_timer_;  // the loop's
-  bool has_turn_ahead_ = false;                    // the loop's; posted
+  const std::shared_ptr<Caller> caller_;  // its certificate is added before the first call
+  EventLoop::Timer deadline_timer_, stage_timer_, standstill_timer_;  // the loop's
+  bool has_turn_ahead_ = false;                                       // the loop's; posted
 
   mutable std::mutex mutex_;
   std::unique_ptr<Socket> socket_;  // null: closed
@@ -165,6 +172,8 @@ class Http2Connection final : public SocketWatcher,
   int32_t frame_call_ = 0;  // whose the frame is that is coming
   size_t frame_left_ = 0;   // of its data, if it is nothing else
   OutputQueue output_;
+  size_t answers_left_ = 0;     // of output_, to the end of the last piece of an answer
+  bool has_sent_some_ = false;  // of an answer, since it was last looked at
   std::vector<iovec> vectors_;
   std::string protocol_error_;
   bool has_spoken_ = false;  // the client; before that nothing is sent to it

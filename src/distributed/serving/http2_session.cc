@@ -245,6 +245,7 @@ struct Http2Connection::Callbacks {
     Http2Call* const call = static_cast<Http2Call*>(source->ptr);
     const bool was_held_up = !call->wants_message();
     call->outgoing.Move(size, &output);
+    Self(connection)->answers_left_ = output.size();
     if (was_held_up && call->wants_message() && !call->status.has_value()) {
       Self(connection)->DeliverNext(call);
       Self(connection)->GiveRoom(call);
@@ -371,6 +372,10 @@ void Http2Connection::Finish(Http2Call* call, const Status& status) {
   } else {
     GoOnAnswering(call);
   }
+}
+
+void Http2Connection::GiveUp(Http2Call* call) {
+  nghttp2_submit_rst_stream(session_, NGHTTP2_FLAG_NONE, call->id, NGHTTP2_CANCEL);
 }
 
 void Http2Connection::GoOnAnswering(Http2Call* call) {

@@ -21,7 +21,6 @@ namespace {
 // Descriptors kept back from new connections.
 constexpr int kReserve = 64;
 constexpr int kRetryMs = 100;
-constexpr int kLongestStandstillMs = 60'000;
 
 int FileLimit() {
   rlimit limit{};
@@ -56,7 +55,7 @@ void SetUp(int fd) {
   set(IPPROTO_TCP, TCP_KEEPIDLE, 30);
   set(IPPROTO_TCP, TCP_KEEPINTVL, 10);
   set(IPPROTO_TCP, TCP_KEEPCNT, 3);
-  set(IPPROTO_TCP, TCP_USER_TIMEOUT, kLongestStandstillMs);
+  set(IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(kLongestStandstill.count()));
 }
 
 int PortOf(int fd) {

@@ -1,6 +1,7 @@
 // Listener: takes the connections of clients and hands them on.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -9,6 +10,9 @@
 #include "base/status.h"
 
 namespace carillon {
+
+// A client that takes nothing of what it is sent for so long is gone.
+inline constexpr std::chrono::milliseconds kLongestStandstill{60'000};
 
 // gRPC's own listener gives up for good when the process has no file descriptor left (as of 1.51):
 // whoever opens enough connections would silence the server. This one waits until there are some

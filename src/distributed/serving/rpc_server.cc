@@ -178,7 +178,7 @@ void RpcServer::BeginConnection(int descriptor, const TlsContext* tls, Status re
   caller.address = PeerOf(descriptor);
   caller.is_on_this_machine = own_addresses_.IsPeerOf(descriptor);
   const auto connection = std::make_shared<Http2Connection>(
-      Http2Connection::Environment{loop_, this, memory_, buffer_},
+      Http2Connection::Environment{loop_, this, memory_, buffer_, options_.longest_standstill},
       std::make_unique<Socket>(descriptor, tls), std::move(caller), std::move(refusal));
   connections_[connection.get()] = connection;
   connection->Begin(until, options_.first_call_timeout);

@@ -29,6 +29,9 @@ struct RpcServerOptions {
   // How long a connection may take to begin to speak, and then, to make a call that is not refused,
   // before it is closed: strangers do not keep others out.
   std::chrono::milliseconds handshake_timeout{20'000}, first_call_timeout{60'000};
+  // How long a connection may take nothing of its answers by the windows of HTTP/2; by those of TCP
+  // it is a minute.
+  std::chrono::milliseconds longest_standstill = kLongestStandstill;
   // With TLS in them, connections without it are refused, in words that the client's user reads …
   std::shared_ptr<const Credentials> credentials = std::make_shared<Credentials>();
   // … but for those of this machine, with this.
