@@ -439,6 +439,11 @@ size_t Http2Connection::num_calls() const {
   return calls_.size() + (is_all_sent ? 0 : 1);
 }
 
+bool Http2Connection::has_served() const {
+  std::lock_guard lock(mutex_);
+  return has_served_;
+}
+
 Http2Call* Http2Connection::OldestHolder() const {
   Http2Call* oldest = nullptr;
   for (const auto& [id, call] : calls_) {

@@ -77,6 +77,7 @@ class Http2Connection final : public SocketWatcher,
   // What is under way; a last answer that has not come to the client's machine counts, too: if the
   // connection were closed, the next word of the client would end it there.
   size_t num_calls() const;
+  bool has_served() const;  // a call of it got a handler
   const std::string& address() const { return caller_->address; }
 
   // When the oldest message began that takes memory here: no handler has it yet. Such moments are
