@@ -110,6 +110,25 @@ TEST_F(Hostile, CallsWithTwoRequests) {
   }
 }
 
+// Whole, each of them, but for the word that nothing follows.
+TEST_F(Hostile, RequestsThatAreNeverEnded) {
+  std::vector<std::unique_ptr<Http2Client>> clients;
+  const std::string request = http2::Message(std::string(600'000, 'x'));
+  for (int i = 0; i < 2; ++i) {
+    clients.push_back(std::make_unique<Http2Client>(server_.port()));
+    clients.back()->Greet();
+    ASSERT_TRUE(clients.back()->Ping());
+    for (int call = 0; call < 900; ++call)
+      clients.back()->SendData(clients.back()->Begin(MethodOf("RunStep")), request);
+    ASSERT_TRUE(clients.back()->Ping());
+  }
+  // They stop there; others have something to say.
+  const StatusOr<std::string> session = client_.CreateSession(
+      GraphOf(NodeText("n", "NoOp", {}) + "library { function { signature { name: '" +
+              std::string(2 << 20, 'f') + "' } } }"));
+  EXPECT_TRUE(session.ok()) << session.status();
+}
+
 // The client goes before it has the handle, so that nobody is ever going to close it.
 TEST_F(Hostile, ASessionThatNobodyHasHeardOfIsClosed) {
   const int64_t sessions = server_.num_sessions();

@@ -81,6 +81,7 @@ class Handler : public CallHandler {
 class Echo final : public Handler {
  public:
   using Handler::Handler;
+  bool takes_one_message() const override { return true; }
   void Take(ReceivedMessage message) override { request_ = std::move(message); }
   void TakeLast() override {
     if (const Status status = request_.Unpack(); !status.ok()) return Finish(status);
@@ -165,7 +166,7 @@ class FuzzedServer final : public ConnectionHost {
     Require(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) == 0,
             "there are sockets");
     connection_ = std::make_shared<Http2Connection>(
-        Http2Connection::Environment{loop_, this, memory_, buffer_},
+        Http2Connection::Environment{loop_, this, memory_, buffer_, std::chrono::hours(1)},
         std::make_unique<Socket>(ends[0], nullptr), Caller{}, absl::OkStatus());
     connection_->Begin(EventLoop::Clock::now() + std::chrono::hours(1), std::chrono::hours(1));
     while (connection_ != nullptr && !bytes.empty()) {

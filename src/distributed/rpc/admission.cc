@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/strings.h"
+#include "distributed/serving/call_metadata.h"
 
 namespace carillon {
 namespace {
@@ -92,7 +93,8 @@ Status Admission::CheckIdentity(const CallInfo& call, const std::string& task) c
 
 Status Admission::Answer(const Status& status, const CallInfo& call) {
   if (!status.ok())
-    log_.Warn("refused ", call.caller->address, ": ", std::string(status.message()));
+    log_.Warn("refused ", call.caller->address, ": ",
+              WriteForLog({status.message().data(), status.message().size()}));
   return status;
 }
 

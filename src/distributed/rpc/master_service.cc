@@ -6,9 +6,9 @@
 #include <optional>
 
 #include "base/strings.h"
-#include "base/throw.h"
 #include "base/work_scope.h"
 #include "distributed/rpc/feed_placer.h"
+#include "distributed/rpc/guard.h"
 #include "distributed/serving/unary_handler.h"
 #include "proto/master.pb.h"
 #include "tensor/memory_charge.h"
@@ -29,14 +29,6 @@ constexpr std::chrono::seconds kDeadlineSlack{1};
 
 Status CancelledByClient() {
   return absl::CancelledError("the client cancelled the call, its deadline passed, or it is gone");
-}
-
-// Whatever a request makes the code below throw is the client's error, not the server's end.
-template <typename Body>
-Status Guard(Body&& body) {
-  Status status;
-  const Status thrown = CatchAsStatus([&] { status = body(); });
-  return thrown.ok() ? status : thrown;
 }
 
 Status Parse(const ReceivedMessage& bytes, google::protobuf::Message* message) {

@@ -15,8 +15,10 @@
 #include "distributed/rpc/admission.h"
 #include "distributed/rpc/conversions.h"
 #include "distributed/rpc/grpc_setup.h"
+#include "distributed/rpc/guard.h"
 #include "distributed/rpc/task_calls.h"
 #include "distributed/rpc/task_link.h"
+#include "distributed/serving/call_metadata.h"
 #include "distributed/serving/unary_handler.h"
 
 namespace carillon {
@@ -25,10 +27,13 @@ namespace {
 using grpc::ByteBuffer;
 
 constexpr size_t kLargestMessage = size_t{INT32_MAX} - (1 << 20);  // what gRPC takes, and slack
+constexpr size_t kLargestQuestion = 1 << 20;
 constexpr std::chrono::seconds kSayDone{2};
 
 constexpr std::pair<TaskQuestion, const char*> kQuestions[] = {
     {TaskQuestion::kDevices, kDevicesMethod}, {TaskQuestion::kReset, kResetMethod}};
+
+Status ShuttingDown() { return absl::UnavailableError("the task is shutting down"); }
 
 // All tensors of a message travel in one of gRPC's.
 Status CheckSize(const TaskMessage& message) {
@@ -82,6 +87,36 @@ struct TaskNetwork::State {
   }
 
   void TakeFrame(uint64_t ticket, StatusOr<Frame> frame);
+  // Reads messages with `read`, which tells them to what it is given.
+  template <typename Read>
+  Status TellMessages(const std::string& from, Read read) {
+    return Guard([&] {
+      return read([&](TaskMessage message) { listener->OnMessage(from, std::move(message)); });
+    });
+  }
+
+  // Calls of others may tell the listener something while one lives that is not false. Stop() waits
+  // for it.
+  class Telling {
+   public:
+    explicit Telling(State* network) : network_(*network) {
+      std::lock_guard lock(network_.mutex);
+      may_ = !network_.stopping;
+      if (may_) ++network_.telling;
+    }
+    ~Telling() {
+      if (!may_) return;
+      std::lock_guard lock(network_.mutex);
+      if (--network_.telling == 0) network_.nothing_told.notify_all();
+    }
+    Telling(const Telling&) = delete;
+    Telling& operator=(const Telling&) = delete;
+    explicit operator bool() const { return may_; }
+
+   private:
+    State& network_;
+    bool may_;
+  };
 
   const TaskNetworkOptions options;
   TaskListener* const listener;
@@ -97,6 +132,8 @@ struct TaskNetwork::State {
   std::map<std::string, int> heartbeats;          // incoming streams of a task, under mutex
   std::map<uint64_t, std::string> tickets;        // the tasks that send by UCX, under mutex
   bool stopping = false;                          // under mutex
+  int telling = 0;                                // of Telling that may, under mutex
+  std::condition_variable nothing_told;
 
   BackgroundPool threads;  // the last to be made: their work uses all of the above
 };
@@ -121,16 +158,16 @@ class TaskNetwork::State::Messages final : public CallHandler,
   void OnBrokenOff(By) override { network_.DropConnection(*call_.call->info().caller); }
 
   void Read(ReceivedMessage& bytes) {
+    const Telling telling(&network_);
+    if (!telling) return;  // the call is broken off
     network_.bytes_received += static_cast<int64_t>(bytes.size());
-    Status status = bytes.Unpack();
-    if (status.ok()) {
+    const Status status = network_.TellMessages(from_, [&](const auto& tell) -> Status {
+      CARILLON_RETURN_IF_ERROR(bytes.Unpack());
       ReceivedMessage::Stream stream(bytes);
       CodedInput in(&stream);
       in.SetTotalBytesLimit(INT32_MAX);
-      status = ReadTaskMessages(&in, network_.options.allocator.get(), [this](TaskMessage message) {
-        network_.listener->OnMessage(from_, std::move(message));
-      });
-    }
+      return ReadTaskMessages(&in, network_.options.allocator.get(), tell);
+    });
     if (status.ok()) return call_.call->AskForMessage();
     call_.call->Finish(status);
     network_.DropForNonsense(from_, status);
@@ -159,13 +196,14 @@ class TaskNetwork::State::Heartbeats final : public CallHandler {
   }
   ~Heartbeats() override {
     if (!is_welcome_) return;
+    const Telling telling(&network_);
     network_.watchdog.Remove(&call_);
     network_.Leave(&call_);
     bool is_lost;
     {
       std::lock_guard lock(network_.mutex);
       if (network_.tickets.erase(ticket_) > 0) network_.ucx->Forget(ticket_);
-      is_lost = --network_.heartbeats[from_] == 0 && !network_.stopping;
+      is_lost = --network_.heartbeats[from_] == 0 && telling;
     }
     const auto link = network_.links.find(from_);
     if (is_lost && (link == network_.links.end() || !link->second->Break()))
@@ -202,13 +240,27 @@ class TaskNetwork::State::Question final : public UnaryHandler,
   void OnRequest(ReceivedMessage request) override {
     auto bytes = std::make_shared<ReceivedMessage>(std::move(request));
     network_.threads.Start([self = shared_from_this(), this, bytes] {
-      if (const Status status = bytes->Unpack(); !status.ok()) return call_->Finish(status);
-      StatusOr<std::string> answer = answer_(from_, bytes->ToString());
-      if (!answer.ok()) return call_->Finish(answer.status());
-      MessagePieces pieces;
-      pieces.AddFields(*std::move(answer));
-      call_->Answer(std::move(pieces));
+      const Telling telling(&network_);
+      if (!telling) return call_->Finish(ShuttingDown());
+      const Status status = Guard([&] { return TryToAnswer(bytes.get()); });
+      if (!status.ok()) call_->Finish(status);
     });
+  }
+  Status TryToAnswer(ReceivedMessage* request) {
+    // A packed one is larger when it is unpacked.
+    CARILLON_RETURN_IF_ERROR(CheckSize(*request));
+    CARILLON_RETURN_IF_ERROR(request->Unpack());
+    CARILLON_RETURN_IF_ERROR(CheckSize(*request));
+    CARILLON_ASSIGN_OR_RETURN(std::string answer, answer_(from_, request->ToString()));
+    MessagePieces pieces;
+    pieces.AddFields(std::move(answer));
+    call_->Answer(std::move(pieces));
+    return absl::OkStatus();
+  }
+  static Status CheckSize(const ReceivedMessage& request) {
+    if (request.size() <= kLargestQuestion) return absl::OkStatus();
+    return absl::ResourceExhaustedError(
+        StrCat("a question of ", request.size(), " bytes is too large for a task"));
   }
 
   State& network_;
@@ -256,7 +308,7 @@ Status TaskNetwork::State::Admit(const CallInfo& call) {
   const std::string from = named == nullptr ? "" : *named;
   CARILLON_RETURN_IF_ERROR(admission.AdmitTask(call, from));
   if (options.addresses.contains(from)) return absl::OkStatus();
-  strangers.Warn("refused ", call.caller->address, ": it calls itself '", from,
+  strangers.Warn("refused ", call.caller->address, ": it calls itself '", WriteForLog(from),
                  "', which is no task of this cluster");
   return absl::PermissionDeniedError(
       StrCat("'", from, "' is no task of the cluster of ", options.task));
@@ -264,9 +316,10 @@ Status TaskNetwork::State::Admit(const CallInfo& call) {
 
 Status TaskNetwork::State::Welcome(IncomingCall* call, const std::string& from, uint64_t ticket) {
   bool can_read = false;
+  const Telling telling(this);
   {
     std::lock_guard lock(mutex);
-    if (stopping) return absl::UnavailableError("the task is shutting down");
+    if (stopping) return ShuttingDown();
     incoming.emplace(call, from);
     if (ticket != 0) {
       tickets[ticket] = from;
@@ -312,9 +365,10 @@ void TaskNetwork::State::TakeFrame(uint64_t ticket, StatusOr<Frame> frame) {
   if (status.ok()) {
     bytes_received += static_cast<int64_t>(
         frame->bytes.size() + (frame->content.has_value() ? frame->content.num_bytes() : 0));
-    status = ReadTaskMessages(
-        frame->bytes, frame->content, frame->is_cut, options.allocator.get(),
-        [&](TaskMessage message) { listener->OnMessage(from, std::move(message)); });
+    status = TellMessages(from, [&](const auto& tell) {
+      return ReadTaskMessages(frame->bytes, frame->content, frame->is_cut, options.allocator.get(),
+                              tell);
+    });
   }
   if (status.ok()) return;
   DropForNonsense(from, status);  // which ends the heartbeats, and with them the ticket
@@ -435,6 +489,8 @@ void TaskNetwork::Stop() {
   state_->watchdog.Stop();
   for (const auto& [task, link] : state_->links) link->Stop();
   if (state_->ucx != nullptr) state_->ucx->Stop();
+  std::unique_lock lock(state_->mutex);
+  state_->nothing_told.wait(lock, [this] { return state_->telling == 0; });
 }
 
 }  // namespace carillon

@@ -82,8 +82,9 @@ class TaskNetwork final : public TaskMessenger, public TaskAsker {
   };
   Traffic traffic() const;
 
-  // Closes all streams. Nothing is sent or told any more once this returns; calls that come in are
-  // turned away. May be called again.
+  // Closes all streams, and waits until the listener has taken what it is being told. Nothing is
+  // sent or told any more once this returns; calls that come in are turned away. May be called
+  // again.
   void Stop();
 
  private:

@@ -1,17 +1,21 @@
 // Tasks that talk over real gRPC and UCX, in one process: the same tests for each transport.
 #include "distributed/rpc/task_network.h"
 
+#include <atomic>
 #include <condition_variable>
+#include <functional>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 #include <mutex>
 #include <random>
 #include <set>
+#include <stdexcept>
 #include <thread>
 
 #include "base/strings.h"
 #include "distributed/rpc/task_calls.h"
 #include "distributed/serving/http2_test_util.h"
+#include "eventually.h"
 #include "free_port.h"
 
 namespace carillon {
@@ -48,6 +52,11 @@ class End final : public TaskListener {
     server_.reset();
   }
   TaskNetwork& network() { return *network_; }
+  // Called by whoever brings a message or a question, before that is taken.
+  void WhenTold(std::function<void()> hook) {
+    std::lock_guard lock(mutex_);
+    hook_ = std::move(hook);
+  }
 
   // Waits for so many messages.
   std::vector<std::pair<std::string, TaskMessage>> Receive(size_t count) {
@@ -80,12 +89,22 @@ class End final : public TaskListener {
   }
 
  private:
+  void RunHook() {
+    std::function<void()> hook;
+    {
+      std::lock_guard lock(mutex_);
+      hook = hook_;
+    }
+    if (hook) hook();
+  }
   StatusOr<std::string> OnQuestion(const std::string& task, TaskQuestion question,
                                    const std::string& request) override {
+    RunHook();
     if (question == TaskQuestion::kReset) return absl::NotFoundError(request);
     return StrCat(task, " asks ", task_, request);
   }
   void OnMessage(const std::string& from, TaskMessage message) override {
+    RunHook();
     std::lock_guard lock(mutex_);
     received_.emplace_back(from, std::move(message));
     changed_.notify_all();
@@ -111,6 +130,7 @@ class End final : public TaskListener {
   std::vector<std::pair<std::string, TaskMessage>> received_;
   std::vector<std::pair<std::string, Status>> lost_;
   std::set<std::string> here_, done_;
+  std::function<void()> hook_;
   std::unique_ptr<TaskNetwork> network_;
   std::unique_ptr<RpcServer> server_;
 };
@@ -288,6 +308,50 @@ TEST_P(TaskNetworkTest, QuestionsAreAnswered) {
   EXPECT_EQ(*answers.at(kB), StrCat(kA, " asks ", kB, "!"));
   EXPECT_EQ(a.network().Ask({kB}, TaskQuestion::kReset, "what", patience).at(kB).status(),
             absl::NotFoundError("what"));
+}
+
+TEST_P(TaskNetworkTest, WhatIsThrownEndsTheConnectionAndNothingElse) {
+  End a(GetParam(), kA, addresses_), b(GetParam(), kB, addresses_);
+  a.Serve();
+  b.Serve();
+  b.WhenTold([] { throw std::runtime_error("no memory, say"); });
+  ASSERT_TRUE(a.network().Send(kB, EndSession{"x"}).ok());
+  EXPECT_EQ(a.WaitForLoss(kB).code(), absl::StatusCode::kUnavailable);
+  const auto patience = std::chrono::seconds(30);
+  const auto answer = a.network().Ask({kB}, TaskQuestion::kDevices, "!", patience).at(kB);
+  EXPECT_EQ(answer.status().code(), absl::StatusCode::kInternal);
+  b.WhenTold(nullptr);
+  ASSERT_TRUE(a.network().Send(kB, EndSession{"again"}).ok());
+  EXPECT_EQ(std::get<EndSession>(b.Receive(1).at(0).second).session, "again");
+}
+
+TEST_P(TaskNetworkTest, QuestionsAreShort) {
+  End a(GetParam(), kA, addresses_), b(GetParam(), kB, addresses_);
+  b.Serve();
+  for (const bool is_long : {true, false}) {
+    const std::string question((1 << 20) + (is_long ? 1 : 0), 'x');
+    const auto answers =
+        a.network().Ask({kB}, TaskQuestion::kDevices, question, std::chrono::seconds(30));
+    EXPECT_EQ(answers.at(kB).status().code(),
+              is_long ? absl::StatusCode::kResourceExhausted : absl::StatusCode::kOk);
+  }
+}
+
+// Whoever is told something may be gone afterwards.
+TEST_P(TaskNetworkTest, StopWaitsForWhatIsBeingTold) {
+  End a(GetParam(), kA, addresses_), b(GetParam(), kB, addresses_);
+  a.Serve();
+  b.Serve();
+  std::atomic<bool> is_begun = false, is_over = false;
+  b.WhenTold([&] {
+    is_begun = true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));  // time to stop too early
+    is_over = true;
+  });
+  ASSERT_TRUE(a.network().Send(kB, EndSession{"x"}).ok());
+  ASSERT_TRUE(Eventually([&] { return is_begun.load(); }));
+  b.network().Stop();
+  EXPECT_TRUE(is_over);
 }
 
 TEST_P(TaskNetworkTest, WhoIsNotThereAnswersNothing) {

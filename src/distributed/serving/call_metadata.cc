@@ -76,4 +76,13 @@ std::string WriteStatusMessage(std::string_view message) {
   return text;
 }
 
+std::string WriteForLog(std::string_view text) {
+  constexpr size_t kLongestOfLog = 500;
+  std::string line;
+  for (const char c : text.substr(0, kLongestOfLog))
+    line += c >= ' ' && c <= '~' ? std::string(1, c) : absl::CHexEscape(std::string(1, c));
+  if (text.size() > kLongestOfLog) line += " ...";
+  return line;
+}
+
 }  // namespace carillon

@@ -20,4 +20,7 @@ std::string WriteMetadataValue(std::string_view key, std::string_view value);
 // The text of a status: printable, and not longer than clients take.
 std::string WriteStatusMessage(std::string_view message);
 
+// What strangers may have a say in, for a line of the log: printable, and not long.
+std::string WriteForLog(std::string_view text);
+
 }  // namespace carillon

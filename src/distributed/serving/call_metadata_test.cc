@@ -128,5 +128,11 @@ TEST(CallMetadataTest, CharactersOfSeveralBytesAreCutInNoMiddle) {
   }
 }
 
+TEST(CallMetadataTest, LinesOfTheLogStayLines) {
+  EXPECT_EQ(WriteForLog("the server's 'x'"), "the server's 'x'");
+  EXPECT_EQ(WriteForLog("a\nb\x1b[2J\xff"), "a\\nb\\x1b[2J\\xff");
+  EXPECT_LT(WriteForLog(std::string(100'000, '\n')).size(), 2000);
+}
+
 }  // namespace
 }  // namespace carillon

@@ -2,6 +2,7 @@
 // much.
 #include <gtest/gtest.h>
 
+#include "captured_log.h"
 #include "distributed/serving/http2_test_util.h"
 #include "distributed/serving/service_test_util.h"
 
@@ -40,6 +41,103 @@ TEST_F(HeaderMemoryTest, IsLimitedForAllCallsOfAConnection) {
   for (int i = 0; i < 10; ++i) client.Begin("/test/Held", from_table);
   ASSERT_TRUE(client.Ping());
   EXPECT_EQ(service_.made(), made + 10);
+}
+
+// Into the table of headers, from where one byte is enough to say it again.
+std::string ToTable(std::string_view name, const std::string& value) {
+  return "\x40" + Header(name, value).substr(1);
+}
+
+class ExpandingHeadersTest : public HeaderMemoryTest {
+ protected:
+  // One call's headers or trailers, of many small bytes, end the connection.
+  void ExpectClosed(Http2Client* client, const std::string& block, uint32_t id, char flags = 0) {
+    client->SendFrame(kHeaders, static_cast<char>(kEndHeaders | flags), id, block);
+    EXPECT_FALSE(client->Ping());
+    EXPECT_TRUE(client->AwaitClosed());
+    Http2Client other(server_->port());
+    other.Greet();
+    EXPECT_EQ(other.Call("/test/Echo", "x").status(), "0");
+  }
+
+  const std::string value_ = std::string(3900, 'x');
+};
+
+TEST_F(ExpandingHeadersTest, OfACall) {
+  Http2Client client(server_->port());
+  client.Greet();
+  ASSERT_TRUE(client.Ping());
+  ExpectClosed(&client,
+               CallHeaders("/test/Echo") + ToTable("x", value_) + std::string(500'000, '\xbe'), 1);
+}
+
+TEST_F(ExpandingHeadersTest, ThatAreInvalid) {
+  Http2Client client(server_->port());
+  client.Greet();
+  ASSERT_TRUE(client.Ping());
+  ExpectClosed(
+      &client,
+      CallHeaders("/test/Echo") + ToTable("x", value_ + "\n") + std::string(500'000, '\xbe'), 1);
+}
+
+TEST_F(ExpandingHeadersTest, OfTrailers) {
+  Http2Client client(server_->port());
+  client.Greet();
+  ASSERT_TRUE(client.Ping());
+  const uint32_t id = client.Begin("/test/Held");
+  ExpectClosed(&client, ToTable("x", value_) + std::string(500'000, '\xbe'), id, kEndStream);
+  EXPECT_EQ(AwaitHeld()->told_last, false);
+}
+
+TEST_F(ExpandingHeadersTest, HoweverShortEachIs) {
+  Http2Client client(server_->port());
+  client.Greet();
+  ASSERT_TRUE(client.Ping());
+  ExpectClosed(&client, CallHeaders("/test/Echo") + ToTable("x", "") + std::string(500'000, '\xbe'),
+               1);
+}
+
+// None of them is too large, but a few bytes bring thousands.
+TEST_F(ExpandingHeadersTest, OfManyCalls) {
+  Http2Client client(server_->port());
+  client.Greet();
+  ASSERT_TRUE(client.Ping());
+  client.Begin("/test/Echo", ToTable("x", value_));
+  std::string calls;
+  for (uint32_t id = 3; calls.size() < 1 << 20; id += 2)
+    calls += Frame(kHeaders, kEndHeaders, id, std::string(20, '\xbe'));
+  client.Send(calls);
+  EXPECT_FALSE(client.Ping());
+  EXPECT_TRUE(client.AwaitClosed());
+}
+
+// What it says is kept, too: nghttp2 makes room by the length of the frame.
+TEST_F(HeaderMemoryTest, AGoAwayIsNoLongerThanItNeedsToBe) {
+  Http2Client client(server_->port());
+  client.Greet();
+  ASSERT_TRUE(client.Ping());  // larger frames may come from here on
+  client.Send(BigEndian(1 << 20, 3) + std::string("\7\0\0\0\0\0", 6));
+  EXPECT_TRUE(client.AwaitClosed());
+}
+
+// What is wrong with a header hurts its call at most, and the log does not say it in the client's
+// words.
+TEST_F(HeaderMemoryTest, InvalidOnesAreLeftOut) {
+  CapturedLog log;
+  {
+    Http2Client client(server_->port());
+    client.Greet();
+    const uint32_t id = client.Begin("/test/Echo", Header("x", "first line\nsecond line"));
+    client.SendData(id, Message("hello"), true);
+    ASSERT_TRUE(client.AwaitEnd(id));
+    EXPECT_EQ(client.stream(id).status(), "0");
+    client.SendFrame(kPing, 0, 1, "12345678");  // which is no call's
+    EXPECT_TRUE(client.AwaitClosed());
+  }
+  server_->Stop(std::chrono::milliseconds(0));
+  const std::string lines = log.End();
+  EXPECT_EQ(lines.find("second line"), std::string::npos) << lines;
+  EXPECT_NE(lines.find("PING: stream_id != 0"), std::string::npos) << lines;
 }
 
 }  // namespace

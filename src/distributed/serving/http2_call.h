@@ -34,6 +34,11 @@ class Http2Call final : public ServedCall, public std::enable_shared_from_this<H
   // Whether the handler gets the next message: it waits, and what it has sent is on its way. So a
   // client that does not read is held up, and does not fill the memory with answers.
   bool wants_message() const { return is_waiting && outgoing.bytes() <= kMostUnsent; }
+  // Whether there is one for it. Its only one stays until the client has sent all, or a second one.
+  bool has_message() const {
+    return incoming.has_next() &&
+           (is_last || has_taken || !handler->takes_one_message() || incoming.num_whole() > 1);
+  }
 
   const int32_t id;  // of the stream of HTTP/2
   std::shared_ptr<CallHandler> handler;
@@ -46,6 +51,7 @@ class Http2Call final : public ServedCall, public std::enable_shared_from_this<H
   Status header_error;   // what is wrong with them, if anything
   MessageReader incoming;
   bool is_waiting = true;     // the handler, for the next message
+  bool has_taken = false;     // the handler, a message
   bool is_last = false;       // the client sends no more,
   bool is_last_told = false;  // and the handler knows
   size_t unread = 0;  // bytes that came while nobody wanted any, for which there is no room yet

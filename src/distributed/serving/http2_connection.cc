@@ -13,6 +13,9 @@ constexpr size_t kTurn = 4 << 20;              // bytes, before others have thei
 constexpr size_t kWorthItsPlace = 32 << 10;    // left of a frame
 constexpr size_t kBesidesFrame = 4 << 10;      // read with it
 constexpr size_t kLargestMessage = INT32_MAX;  // that clients of gRPC take
+// Looks at a connection during its longest standstill. What passes while the process stands still
+// itself is one of them.
+constexpr int kLooks = 4;
 
 Status TooLarge(const MessagePieces& message) {
   return absl::ResourceExhaustedError(StrCat("an answer of ", message.size(),
@@ -91,6 +94,7 @@ void Http2Connection::Begin(EventLoop::Clock::time_point until,
     descriptor = socket_->descriptor();
   }
   AwaitStage(Stage::kGreeting, until, first_call_timeout);
+  WatchStandstill(0);
   if (!environment_.loop->Watch(descriptor, shared_from_this()))
     Close("the system cannot watch it");
 }
@@ -115,14 +119,31 @@ void Http2Connection::AwaitStage(Stage stage, EventLoop::Clock::time_point until
   });
 }
 
+void Http2Connection::WatchStandstill(int before) {
+  const auto next = EventLoop::Clock::now() + environment_.longest_standstill / kLooks;
+  standstill_timer_ = environment_.loop->At(next, [before, weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (self == nullptr) return;
+    bool stands_still;
+    {
+      std::lock_guard lock(self->mutex_);
+      stands_still = !std::exchange(self->has_sent_some_, false) && self->HasUnsentAnswer();
+    }
+    if (!stands_still) return self->WatchStandstill(0);
+    if (before == kLooks) return self->Close("it does not take what it is answered");
+    self->WatchStandstill(before + 1);
+  });
+}
+
 void Http2Connection::OnReady() {
   if (has_turn_ahead_) return;
   std::string error;
   size_t read = 0;
   for (Reading reading = Reading::kMore; reading == Reading::kMore;) {
     reading = ReadSome(&read, &error);
-    DispatchEvents();
+    // What handlers have been given cannot be turned away any more.
     if (environment_.memory->is_over_limit()) environment_.host->OnShortOfMemory();
+    DispatchEvents();
     if (reading == Reading::kOver) return Close(error);
     if (reading == Reading::kAll || read < kTurn) continue;
     // What TLS has read already nobody would wake us for.
@@ -167,6 +188,7 @@ Http2Connection::Reading Http2Connection::ReadSome(size_t* read, std::string* er
     caller_->names = socket_->PeerNames();
   }
   has_spoken_ = true;
+  headers_read_ = 0;
   const auto in_place = std::min(static_cast<size_t>(size), place.size());
   for (const std::span<const char> bytes :
        {std::span<const char>(place.first(in_place)),
@@ -176,6 +198,7 @@ Http2Connection::Reading Http2Connection::ReadSome(size_t* read, std::string* er
     *error = std::string(status.message());
     return Reading::kOver;
   }
+  *read += headers_read_;  // they may be much more work than what was read
   return static_cast<size_t>(size) == place.size() + buffer.size() ? Reading::kMore : Reading::kAll;
 }
 
@@ -186,25 +209,37 @@ std::span<char> Http2Connection::RoomForFrame() {
 }
 
 void Http2Connection::DeliverNext(Http2Call* call) {
-  if (call->wants_message() && call->incoming.has_next()) {
+  if (call->handler == nullptr) return;
+  if (call->wants_message() && call->has_message()) {
     call->is_waiting = false;
-    events_.push_back({Event::Kind::kMessage, call->shared_from_this(), *call->incoming.Next()});
+    events_.push_back({Event::Kind::kMessage, call->shared_from_this(), nullptr});
   }
   if (call->is_waiting && call->incoming.has_part())
-    events_.push_back({Event::Kind::kPart, call->shared_from_this(), {}, nullptr});
+    events_.push_back({Event::Kind::kPart, call->shared_from_this(), nullptr});
   if (!call->is_last || call->is_last_told || call->incoming.has_next() ||
       call->incoming.is_inside())
     return;
   call->is_last_told = true;
-  events_.push_back({Event::Kind::kLastMessage, call->shared_from_this(), {}, nullptr});
+  events_.push_back({Event::Kind::kLastMessage, call->shared_from_this(), nullptr});
+}
+
+std::optional<ReceivedMessage> Http2Connection::TakeNext(Http2Call* call) {
+  std::optional<ReceivedMessage> message = call->incoming.Next();
+  if (!message.has_value()) return message;
+  call->has_taken = true;
+  DeliverNext(call);
+  if (call->unread > 0) {
+    GiveRoom(call);
+    Flush();
+  }
+  return message;
 }
 
 void Http2Connection::BreakOff(Http2Call* call, const Status& status) {
   if (call->status.has_value()) return;
   Finish(call, status);
   call->is_broken_off = true;
-  events_.push_back(
-      {Event::Kind::kBrokenOff, call->shared_from_this(), {}, std::move(call->handler)});
+  events_.push_back({Event::Kind::kBrokenOff, call->shared_from_this(), std::move(call->handler)});
 }
 
 void Http2Connection::Leave(Http2Call* call) {
@@ -217,7 +252,7 @@ void Http2Connection::Leave(Http2Call* call) {
     left_behind_.push_back(std::move(call->handler));
   } else {
     events_.push_back(
-        {Event::Kind::kBrokenOff, call->shared_from_this(), {}, std::move(call->handler)});
+        {Event::Kind::kBrokenOff, call->shared_from_this(), std::move(call->handler)});
   }
 }
 
@@ -251,6 +286,8 @@ void Http2Connection::Flush() {
       break;
     }
     output_.Remove(static_cast<size_t>(sent));
+    has_sent_some_ |= answers_left_ > 0 && sent > 0;
+    answers_left_ -= std::min(answers_left_, static_cast<size_t>(sent));
     written += static_cast<size_t>(sent);
     is_blocked = static_cast<size_t>(sent) < all || written >= kTurn;
   }
@@ -281,17 +318,20 @@ void Http2Connection::Dispatch(Event event) {
   if (event.kind == Event::Kind::kBegin) return BeginCall(event.call);
   std::shared_ptr<CallHandler> handler = std::move(event.handler);
   auto by = CallHandler::By::kClient;
+  std::optional<ReceivedMessage> message;
   {
     std::lock_guard lock(mutex_);
     if (handler == nullptr) handler = event.call->handler;
+    if (handler != nullptr && event.kind == Event::Kind::kMessage)
+      message = TakeNext(event.call.get());
     if (event.kind == Event::Kind::kBrokenOff) event.call->handler.reset();
     if (event.call->is_broken_off) by = CallHandler::By::kServer;
   }
   if (handler == nullptr) return;  // it is over
   if (event.kind == Event::Kind::kBrokenOff) return handler->OnBrokenOff(by);
   if (event.kind == Event::Kind::kPart) return OfferPart(event.call.get(), handler.get());
-  if (event.kind == Event::Kind::kMessage) return handler->OnMessage(std::move(event.message));
-  handler->OnLastMessage();
+  if (event.kind == Event::Kind::kLastMessage) return handler->OnLastMessage();
+  if (message.has_value()) handler->OnMessage(*std::move(message));
 }
 
 void Http2Connection::BeginCall(const std::shared_ptr<Http2Call>& call) {
@@ -310,7 +350,11 @@ void Http2Connection::BeginCall(const std::shared_ptr<Http2Call>& call) {
     std::lock_guard lock(mutex_);
     has_served_ = true;
     // If it was broken off meanwhile, the event that says so is still to come.
-    if (!call->is_over || call->is_broken_off) return call->handler.swap(handler);
+    if (!call->is_over || call->is_broken_off) {
+      call->handler.swap(handler);
+      if (!call->status.has_value()) DeliverNext(call.get());
+      return;
+    }
     if (call->is_answered) return;
   }
   handler->OnBrokenOff(
@@ -352,9 +396,11 @@ void Http2Connection::OnDeadlines() {
     while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
       const auto found = calls_.find(deadlines_.begin()->second);
       deadlines_.erase(deadlines_.begin());
-      if (found != calls_.end())
-        BreakOff(found->second.get(),
-                 absl::DeadlineExceededError("the deadline of the call has passed"));
+      if (found == calls_.end()) continue;
+      Http2Call* const call = found->second.get();
+      const bool is_stuck = call->status.has_value() || call->outgoing.bytes() > 0;
+      BreakOff(call, absl::DeadlineExceededError("the deadline of the call has passed"));
+      if (is_stuck) GiveUp(call);
     }
     return true;
   });
@@ -382,6 +428,7 @@ void Http2Connection::Close(const std::string& error) {
   }
   environment_.loop->Cancel(stage_timer_);
   environment_.loop->Cancel(deadline_timer_);
+  environment_.loop->Cancel(standstill_timer_);
   DispatchEvents();
   environment_.host->OnClosed(this, error);
 }
@@ -392,6 +439,11 @@ size_t Http2Connection::num_calls() const {
   return calls_.size() + (is_all_sent ? 0 : 1);
 }
 
+bool Http2Connection::has_served() const {
+  std::lock_guard lock(mutex_);
+  return has_served_;
+}
+
 Http2Call* Http2Connection::OldestHolder() const {
   Http2Call* oldest = nullptr;
   for (const auto& [id, call] : calls_) {
@@ -400,6 +452,13 @@ Http2Call* Http2Connection::OldestHolder() const {
       oldest = call.get();
   }
   return oldest;
+}
+
+bool Http2Connection::HasUnsentAnswer() const {
+  return answers_left_ > 0 || std::ranges::any_of(calls_, [](const auto& one) {
+           const Http2Call& call = *one.second;
+           return call.outgoing.bytes() > 0 || (call.status.has_value() && !call.is_answered);
+         });
 }
 
 std::optional<uint64_t> Http2Connection::OldestMessage() const {

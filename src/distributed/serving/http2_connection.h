@@ -55,6 +55,8 @@ class Http2Connection final : public SocketWatcher,
     ConnectionHost* host;
     std::shared_ptr<MessageMemory> memory;
     std::span<char> buffer;  // to read into, on the loop's thread
+    // After which a client that takes nothing of its answers is closed.
+    std::chrono::milliseconds longest_standstill;
   };
   // Every call is answered with `refusal`, unless that is OK; no request is read then. The host and
   // the buffer outlive the loop's thread.
@@ -75,10 +77,11 @@ class Http2Connection final : public SocketWatcher,
   // What is under way; a last answer that has not come to the client's machine counts, too: if the
   // connection were closed, the next word of the client would end it there.
   size_t num_calls() const;
+  bool has_served() const;  // a call of it got a handler
   const std::string& address() const { return caller_->address; }
 
-  // When the oldest message began that takes memory here: it has come only in part, or nobody has
-  // asked for it. Such moments are numbered.
+  // When the oldest message began that takes memory here: no handler has it yet. Such moments are
+  // numbered.
   std::optional<uint64_t> OldestMessage() const;
   // Ends the call of that message.
   void RefuseOldestMessage(const Status& status);
@@ -90,7 +93,6 @@ class Http2Connection final : public SocketWatcher,
     enum class Kind { kBegin, kPart, kMessage, kLastMessage, kBrokenOff };
     Kind kind;
     std::shared_ptr<Http2Call> call;
-    ReceivedMessage message;               // of kMessage
     std::shared_ptr<CallHandler> handler;  // of kBrokenOff; null: the call's, if it has one by then
   };
 
@@ -105,6 +107,8 @@ class Http2Connection final : public SocketWatcher,
   enum class Stage { kGreeting, kFirstCall };
   void AwaitStage(Stage stage, EventLoop::Clock::time_point until,
                   std::chrono::milliseconds first_call_timeout);
+  // Again and again; `before`: how often nothing had moved already.
+  void WatchStandstill(int before);
   void WatchDeadlines();
   void OnDeadlines();
 
@@ -121,29 +125,38 @@ class Http2Connection final : public SocketWatcher,
   // Puts what there is to send into output_, as far as that has room. False: there is an error.
   bool FillOutput();
   bool IsSessionOver() const;
+  // Counts a header that has come, in whatever it has. Not 0: there are too many.
+  int CountHeader(size_t size);
+  // What a callback of nghttp2 returns where the connection has to end.
+  int FailSession(std::string_view error);
   void TellToGoAway();
   // The client may send as much as the handler has taken; more when it wants a message.
   void GiveRoom(Http2Call* call);
   void StartAnswer(Http2Call* call);
   void GoOnAnswering(Http2Call* call);
   void Finish(Http2Call* call, const Status& status);
+  // Ends a call whose answer the client does not take.
+  void GiveUp(Http2Call* call);
 
   // Under mutex_.
   void Flush();
   // Where the rest of the frame that is coming goes; empty if that is better not read there.
   std::span<char> RoomForFrame();
+  // Tells the handler, if there is one yet, of what there is for it.
   void DeliverNext(Http2Call* call);
+  std::optional<ReceivedMessage> TakeNext(Http2Call* call);
   // Finishes the call where the handler does not know: it is told.
   void BreakOff(Http2Call* call, const Status& status);
   // Nothing concerns the call any more.
   void Leave(Http2Call* call);
   Http2Call* OldestHolder() const;
+  bool HasUnsentAnswer() const;
 
   const Environment environment_;
   const Status refusal_;
-  const std::shared_ptr<Caller> caller_;           // its certificate is added before the first call
-  EventLoop::Timer deadline_timer_, stage_timer_;  // the loop's
-  bool has_turn_ahead_ = false;                    // the loop's; posted
+  const std::shared_ptr<Caller> caller_;  // its certificate is added before the first call
+  EventLoop::Timer deadline_timer_, stage_timer_, standstill_timer_;  // the loop's
+  bool has_turn_ahead_ = false;                                       // the loop's; posted
 
   mutable std::mutex mutex_;
   std::unique_ptr<Socket> socket_;  // null: closed
@@ -152,12 +165,16 @@ class Http2Connection final : public SocketWatcher,
   std::unordered_map<int32_t, std::shared_ptr<Http2Call>> calls_;
   std::set<std::pair<EventLoop::Clock::time_point, int32_t>> deadlines_;
   size_t header_bytes_ = 0;  // of calls_
+  size_t block_bytes_ = 0;   // of the headers that are coming
+  size_t headers_read_ = 0;  // by the read that is under way
   std::vector<Event> events_;
   bool is_dispatching_ = false;  // events that are added are going to be seen
   std::vector<std::shared_ptr<void>> left_behind_;
   int32_t frame_call_ = 0;  // whose the frame is that is coming
   size_t frame_left_ = 0;   // of its data, if it is nothing else
   OutputQueue output_;
+  size_t answers_left_ = 0;     // of output_, to the end of the last piece of an answer
+  bool has_sent_some_ = false;  // of an answer, since it was last looked at
   std::vector<iovec> vectors_;
   std::string protocol_error_;
   bool has_spoken_ = false;  // the client; before that nothing is sent to it

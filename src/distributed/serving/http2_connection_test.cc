@@ -487,7 +487,7 @@ std::vector<Attack> Attacks() {
       {"LargeHeaders",
        Hello() + Frame(kHeaders, kEndHeaders, 1, CallHeaders("/test/Echo") + big_header), 1, "",
        false},
-      {"HeadersThatExpand", Hello() + Frame(kHeaders, kEndHeaders, 1, expanding), 1, "", false},
+      {"HeadersThatExpand", Hello() + Frame(kHeaders, kEndHeaders, 1, expanding)},
       {"UnknownFrames", Hello(), 1000, Frame(77, 77, 77, "what is this?"), false},
       {"Priorities", Hello(), 10'000, Frame(kPriority, 0, 1, BigEndian(3, 4) + "x"), false},
       {"PriorityOfItself", Hello() + Frame(kPriority, 0, 1, BigEndian(1, 4) + "x"), 1, "", false},

@@ -18,7 +18,13 @@ constexpr uint32_t kMostCalls = 1000;         // of a connection, at once
 constexpr size_t kLargestHeaders = 32 << 10;  // of a call,
 constexpr size_t kMostHeaders = 2 << 20;      // of all calls of a connection, with
 constexpr size_t kHeaderOverhead = 32;        // for each, as HTTP/2 counts
-constexpr size_t kMostOutput = 4 << 20;       // put into frames before it is sent
+// A header of a few kilobytes can be said in one byte. Who says more at once than he could be heard
+// with does not go on: all of it has to be looked at.
+constexpr size_t kMostOfBlock = 4 * kLargestHeaders;          // headers or trailers of a call
+constexpr size_t kMostOfRead = kMostCalls * kLargestHeaders;  // in what is read at once
+// nghttp2 makes room for what a GOAWAY says by the length of its frame.
+constexpr size_t kLargestGoAway = 16 << 10;
+constexpr size_t kMostOutput = 4 << 20;  // put into frames before it is sent
 // Frames that wait to be put there. No call needs so many, but a client that does not read can have
 // as many as it likes answered: each call past the most is refused with one.
 constexpr size_t kMostWaitingFrames = 10 * kMostCalls;
@@ -68,6 +74,8 @@ struct Http2Connection::Callbacks {
 
   static int OnBeginFrame(nghttp2_session*, const nghttp2_frame_hd* header, void* connection) {
     Http2Connection* self = Self(connection);
+    if (header->type == NGHTTP2_GOAWAY && header->length > kLargestGoAway)
+      return self->FailSession("GOAWAY: too long");
     const bool is_plain_data =
         header->type == NGHTTP2_DATA && (header->flags & NGHTTP2_FLAG_PADDED) == 0;
     self->frame_call_ = header->stream_id;
@@ -77,8 +85,9 @@ struct Http2Connection::Callbacks {
 
   static int OnBeginHeaders(nghttp2_session* session, const nghttp2_frame* frame,
                             void* connection) {
-    if (frame->headers.cat != NGHTTP2_HCAT_REQUEST) return 0;
     Http2Connection* self = Self(connection);
+    self->block_bytes_ = 0;
+    if (frame->headers.cat != NGHTTP2_HCAT_REQUEST) return 0;
     const int32_t id = frame->hd.stream_id;
     auto call = std::make_shared<Http2Call>(self->weak_from_this(), id, self->caller_,
                                             self->environment_.memory);
@@ -90,12 +99,13 @@ struct Http2Connection::Callbacks {
   static int OnHeader(nghttp2_session* session, const nghttp2_frame* frame, const uint8_t* name,
                       size_t name_size, const uint8_t* text, size_t text_size, uint8_t,
                       void* connection) {
+    const size_t size = name_size + text_size + kHeaderOverhead;
+    if (const int error = Self(connection)->CountHeader(size); error != 0) return error;
     Http2Call* call = CallOf(session, frame->hd.stream_id);
     if (call == nullptr || frame->headers.cat != NGHTTP2_HCAT_REQUEST) return 0;
     const std::string_view key = View(name, name_size), value = View(text, text_size);
     if (key == "content-type") call->is_grpc = value.starts_with(kContentType);
     if (!call->header_error.ok()) return 0;
-    const size_t size = name_size + text_size + kHeaderOverhead;
     size_t& all = Self(connection)->header_bytes_;
     if (call->header_bytes + size > kLargestHeaders || all + size > kMostHeaders) {
       call->header_error = absl::ResourceExhaustedError(
@@ -128,6 +138,13 @@ struct Http2Connection::Callbacks {
     return 0;
   }
 
+  // nghttp2 leaves it out.
+  static int OnInvalidHeader(nghttp2_session*, const nghttp2_frame*, const uint8_t*,
+                             size_t name_size, const uint8_t*, size_t text_size, uint8_t,
+                             void* connection) {
+    return Self(connection)->CountHeader(name_size + text_size + kHeaderOverhead);
+  }
+
   static int OnFrame(nghttp2_session* session, const nghttp2_frame* frame, void* connection) {
     Http2Connection* self = Self(connection);
     if (frame->hd.type == NGHTTP2_SETTINGS) self->is_greeted_ = true;
@@ -139,7 +156,7 @@ struct Http2Connection::Callbacks {
         const nghttp2_nv refusal = Header(":status", "415");
         return nghttp2_submit_response(session, call->id, &refusal, 1, nullptr);
       }
-      self->events_.push_back({Event::Kind::kBegin, call->shared_from_this(), {}, nullptr});
+      self->events_.push_back({Event::Kind::kBegin, call->shared_from_this(), nullptr});
       if (call->info().deadline != CallInfo::Clock::time_point::max())
         self->deadlines_.emplace(call->info().deadline, call->id);
     }
@@ -204,7 +221,9 @@ struct Http2Connection::Callbacks {
     return 0;
   }
 
-  static int OnError(nghttp2_session*, int, const char* message, size_t size, void* connection) {
+  static int OnError(nghttp2_session*, int code, const char* message, size_t size,
+                     void* connection) {
+    if (code == NGHTTP2_ERR_HTTP_HEADER) return 0;  // it ends a call at most
     std::string& error = Self(connection)->protocol_error_;
     if (error.empty()) error.assign(message, size);
     return 0;
@@ -226,6 +245,7 @@ struct Http2Connection::Callbacks {
     Http2Call* const call = static_cast<Http2Call*>(source->ptr);
     const bool was_held_up = !call->wants_message();
     call->outgoing.Move(size, &output);
+    Self(connection)->answers_left_ = output.size();
     if (was_held_up && call->wants_message() && !call->status.has_value()) {
       Self(connection)->DeliverNext(call);
       Self(connection)->GiveRoom(call);
@@ -263,6 +283,7 @@ struct Http2Connection::Callbacks {
       nghttp2_session_callbacks_set_on_begin_frame_callback(made, OnBeginFrame);
       nghttp2_session_callbacks_set_on_begin_headers_callback(made, OnBeginHeaders);
       nghttp2_session_callbacks_set_on_header_callback(made, OnHeader);
+      nghttp2_session_callbacks_set_on_invalid_header_callback(made, OnInvalidHeader);
       nghttp2_session_callbacks_set_on_frame_recv_callback(made, OnFrame);
       nghttp2_session_callbacks_set_on_data_chunk_recv_callback(made, OnData);
       nghttp2_session_callbacks_set_on_stream_close_callback(made, OnStreamClose);
@@ -309,9 +330,22 @@ Status Http2Connection::TakeFrames(std::span<const char> bytes) {
       return absl::OkStatus();
     return absl::ResourceExhaustedError("it does not read what it is answered");
   }
+  if (taken == NGHTTP2_ERR_CALLBACK_FAILURE) return absl::ResourceExhaustedError(protocol_error_);
   return InvalidArgument(taken == NGHTTP2_ERR_BAD_CLIENT_MAGIC
                              ? "it does not speak HTTP/2"
                              : nghttp2_strerror(static_cast<int>(taken)));
+}
+
+int Http2Connection::CountHeader(size_t size) {
+  block_bytes_ += size;
+  headers_read_ += size;
+  if (block_bytes_ <= kMostOfBlock && headers_read_ <= kMostOfRead) return 0;
+  return FailSession("its headers are too large");
+}
+
+int Http2Connection::FailSession(std::string_view error) {
+  protocol_error_ = error;
+  return NGHTTP2_ERR_CALLBACK_FAILURE;
 }
 
 void Http2Connection::StartAnswer(Http2Call* call) {
@@ -338,6 +372,10 @@ void Http2Connection::Finish(Http2Call* call, const Status& status) {
   } else {
     GoOnAnswering(call);
   }
+}
+
+void Http2Connection::GiveUp(Http2Call* call) {
+  nghttp2_submit_rst_stream(session_, NGHTTP2_FLAG_NONE, call->id, NGHTTP2_CANCEL);
 }
 
 void Http2Connection::GoOnAnswering(Http2Call* call) {

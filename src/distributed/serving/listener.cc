@@ -12,16 +12,17 @@
 #include <unistd.h>
 #include <utility>
 
+#include "base/log_throttle.h"
 #include "base/logging.h"
 #include "base/strings.h"
 
 namespace carillon {
 namespace {
 
-// Descriptors kept back from new connections.
-constexpr int kReserve = 64;
+// Descriptors kept back from new connections; of these, what those may use that take another one's
+// place.
+constexpr int kReserve = 64, kExchange = 32;
 constexpr int kRetryMs = 100;
-constexpr int kLongestStandstillMs = 60'000;
 
 int FileLimit() {
   rlimit limit{};
@@ -56,7 +57,7 @@ void SetUp(int fd) {
   set(IPPROTO_TCP, TCP_KEEPIDLE, 30);
   set(IPPROTO_TCP, TCP_KEEPINTVL, 10);
   set(IPPROTO_TCP, TCP_KEEPCNT, 3);
-  set(IPPROTO_TCP, TCP_USER_TIMEOUT, kLongestStandstillMs);
+  set(IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(kLongestStandstill.count()));
 }
 
 int PortOf(int fd) {
@@ -104,7 +105,7 @@ Listener::~Listener() {
   close(wake_);
 }
 
-void Listener::Start(std::function<void(int)> take) {
+void Listener::Start(std::function<void(int, bool)> take) {
   take_ = std::move(take);
   thread_ = std::thread([this] { Accept(); });
 }
@@ -120,34 +121,34 @@ void Listener::Stop() {
 }
 
 void Listener::Accept() {
-  bool was_short = false;  // so that a shortage is said once
+  LogThrottle log;
   const auto say_short = [&] {
-    if (!was_short)
-      LogWarning("few file descriptors are left of ", FileLimit(),
-                 ": new connections are turned away until some are closed");
-    was_short = true;
+    log.Warn("few file descriptors are left of ", FileLimit(),
+             ": connections that ask for nothing are closed for new ones");
   };
   pollfd waits[] = {{.fd = wake_, .events = POLLIN}, {.fd = socket_, .events = POLLIN}};
   for (;;) {
     if (poll(waits, 2, -1) < 0 && errno != EINTR) return;
     if (waits[0].revents != 0) return;
     if (waits[1].revents == 0) continue;
-    const int fd = accept4(socket_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    int fd = accept4(socket_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd < 0) {
       if (errno != EMFILE && errno != ENFILE && errno != ENOBUFS && errno != ENOMEM) continue;
       say_short();
+      take_(-1, true);
       if (poll(waits, 1, kRetryMs) > 0) return;
       continue;
     }
     // The lowest free number is taken: a high one means that nearly all are in use.
-    if (fd >= FileLimit() - kReserve) {
-      say_short();
+    const int left = FileLimit() - fd;
+    const bool few_left = left <= kReserve;
+    if (few_left) say_short();
+    if (left <= kReserve - kExchange) {
       close(fd);
-      continue;
+      fd = -1;
     }
-    was_short = false;
-    SetUp(fd);
-    take_(fd);
+    if (fd >= 0) SetUp(fd);
+    take_(fd, few_left);
   }
 }
 

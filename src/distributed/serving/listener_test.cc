@@ -16,7 +16,7 @@ TEST(ListenerTest, ConnectionsAreSetUpToNoticeTheirEnd) {
   auto listener = Listener::Open("127.0.0.1", 0);
   ASSERT_TRUE(listener.ok());
   std::atomic<int> taken = -1;
-  (*listener)->Start([&](int connection) { taken = connection; });
+  (*listener)->Start([&](int connection, bool) { taken = connection; });
   const Http2Client client((*listener)->port());
   ASSERT_TRUE(Eventually([&] { return taken >= 0; }));
   const auto option = [&](int level, int name) {

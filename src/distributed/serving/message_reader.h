@@ -42,6 +42,7 @@ class MessageReader {
   // The next message that is whole.
   std::optional<ReceivedMessage> Next();
   bool has_next() const { return !whole_.empty(); }
+  size_t num_whole() const { return whole_.size(); }
   // Of what has come and was not taken by Next(), with prefixes.
   size_t bytes() const { return bytes_; }
   // Whether a message has come in part, its prefix counted.

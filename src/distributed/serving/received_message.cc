@@ -15,6 +15,16 @@ constexpr int64_t kOverhead = 256;
 
 }  // namespace
 
+bool MessageMemory::AddFairly(int64_t bytes, int64_t has) {
+  for (int64_t held = held_; limit_ > 0;) {
+    const int64_t left = limit_ - (held - has);
+    if (has + bytes > left / 4 * 3) return false;
+    if (held_.compare_exchange_weak(held, held + bytes)) return true;
+  }
+  held_ += bytes;
+  return true;
+}
+
 ReceivedMessage::ReceivedMessage(std::shared_ptr<MessageMemory> memory, size_t size,
                                  Packing packing)
     : memory_(std::move(memory)), size_(size), packing_(packing) {
@@ -45,21 +55,26 @@ void ReceivedMessage::Count(int64_t bytes) {
   if (memory_ != nullptr) memory_->Add(bytes);
 }
 
-bool ReceivedMessage::Grow() {
+bool ReceivedMessage::Grow(bool fairly) {
   const size_t size =
       std::min(size_ - come_, std::clamp(std::bit_floor(come_), kFirstPiece, kLargestPiece));
+  const auto bytes_more = static_cast<int64_t>(size);
+  if (fairly && !memory_->AddFairly(bytes_more, counted_)) return false;
+  if (!fairly) memory_->Add(bytes_more);
+  counted_ += bytes_more;
   Allocator* const allocator = size < kLargestPiece ? HostAllocator() : memory_->allocator();
   char* const bytes = static_cast<char*>(allocator->Allocate(size));
-  if (bytes == nullptr) return false;
-  Count(static_cast<int64_t>(size));
+  if (bytes == nullptr) {
+    Count(-bytes_more);
+    return false;
+  }
   pieces_.push_back(Piece{{bytes, {allocator, size}}, {}, size, 0});
   return true;
 }
 
 std::span<char> ReceivedMessage::Room(size_t most) {
   if (is_whole()) return {};
-  const bool has_room = !pieces_.empty() && pieces_.back().used < pieces_.back().size;
-  if (!has_room && !Grow()) return {};
+  if (!has_room() && !Grow()) return {};
   Piece& piece = pieces_.back();
   return {piece.bytes() + piece.used, std::min(most, piece.size - piece.used)};
 }
@@ -134,8 +149,9 @@ Status ReceivedMessage::Unpack() {
     // Output that fills its room may not be all that there is.
     bool is_full = true;
     while (status.ok() && result == Z_OK && (zlib.avail_in > 0 || is_full)) {
-      const std::span<char> room = unpacked.Room(kLargestPiece);
-      if (room.empty() || memory_->is_over_limit()) {
+      const bool may_grow = unpacked.has_room() || unpacked.is_whole() || unpacked.Grow(true);
+      const std::span<char> room = may_grow ? unpacked.Room(kLargestPiece) : std::span<char>();
+      if (room.empty()) {
         status = absl::ResourceExhaustedError(
             "a packed message grows past what messages may take on this server");
         break;

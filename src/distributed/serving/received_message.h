@@ -29,6 +29,9 @@ class MessageMemory {
   bool is_over_limit() const { return limit_ > 0 && held_ > limit_; }
   bool HasRoomFor(int64_t bytes) const { return limit_ == 0 || bytes <= limit_; }
   void Add(int64_t bytes) { held_ += bytes; }
+  // The same for one who has `has` already, if all that he has is a fair share of what others
+  // leave: nobody else has to go for it.
+  bool AddFairly(int64_t bytes, int64_t has);
   // Messages are numbered as they begin.
   uint64_t NextNumber() { return ++numbers_; }
   // Where large pieces of messages lie.
@@ -74,7 +77,7 @@ class ReceivedMessage {
   std::vector<Tensor> contents() const;
 
   // If it came packed, unpacks it: InvalidArgument when it cannot be, ResourceExhausted when it
-  // grows past the limit of what messages may take, or to more than 2 GB.
+  // grows past three quarters of what other messages leave, or to more than 2 GB.
   Status Unpack();
   std::string ToString() const;
 
@@ -110,8 +113,10 @@ class ReceivedMessage {
     const char* bytes() const { return const_cast<Piece*>(this)->bytes(); }
   };
   void Clear();
-  // Adds a piece for what is missing, not larger than what has come suggests. False: no memory.
-  bool Grow();
+  // Adds a piece for what is missing, not larger than what has come suggests. False: no memory, or
+  // no fair share of it, if it is to be one.
+  bool Grow(bool fairly = false);
+  bool has_room() const { return !pieces_.empty() && pieces_.back().used < pieces_.back().size; }
   void Count(int64_t bytes);
 
   std::shared_ptr<MessageMemory> memory_;

@@ -1,8 +1,10 @@
 #include "distributed/serving/received_message.h"
 
 #include <algorithm>
+#include <atomic>
 #include <gtest/gtest.h>
 #include <random>
+#include <thread>
 #include <zlib.h>
 
 namespace carillon {
@@ -336,6 +338,39 @@ TEST_P(PackedMessageTest, GrowsNoFurtherThanMessagesMay) {
   message.Take(bomb);
   ASSERT_TRUE(message.Unpack().ok());
   EXPECT_EQ(message.size(), 64 << 20);
+}
+
+// However many there are: it is they that fail, none of those who send what they say they send.
+TEST_P(PackedMessageTest, LeaveOthersTheirs) {
+  const std::string bomb = Pack(std::string(64 << 20, '\0'), GetParam());
+  const std::string fits = Pack(std::string(1 << 20, '\0'), GetParam());
+  std::vector<ReceivedMessage> unpacked;
+  for (int i = 0; i < 100; ++i) {
+    ReceivedMessage message = Whole(bomb, GetParam());
+    EXPECT_EQ(message.Unpack().code(), absl::StatusCode::kResourceExhausted);
+    message = Whole(fits, GetParam());
+    if (message.Unpack().ok()) unpacked.push_back(std::move(message));
+    EXPECT_LT(memory_->held(), memory_->limit() - (memory_->limit() >> 4)) << i;
+  }
+  EXPECT_GE(unpacked.size(), 3);
+}
+
+TEST_P(PackedMessageTest, TakesNothingBeforeItIsRefused) {
+  const std::string large = Pack(std::string(7 << 20, '\0'), GetParam());
+  ReceivedMessage message = Whole(large, GetParam());
+  const auto others = Whole(RandomBytes(5 << 20));
+  // Would pass the limit if it grew to its full size and were refused only then.
+  const int64_t before = memory_->held();
+  std::atomic<bool> is_over = false;
+  int64_t most = 0;
+  std::thread watch([&] {
+    while (!is_over) most = std::max(most, memory_->held());
+  });
+  EXPECT_EQ(message.Unpack().code(), absl::StatusCode::kResourceExhausted);
+  is_over = true;
+  watch.join();
+  EXPECT_LE(most, memory_->limit());
+  EXPECT_EQ(memory_->held(), before);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, PackedMessageTest, testing::Values(Packing::kZlib, Packing::kGzip),

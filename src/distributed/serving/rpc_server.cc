@@ -7,6 +7,7 @@
 
 #include "base/strings.h"
 #include "base/throw.h"
+#include "distributed/serving/call_metadata.h"
 
 namespace carillon {
 namespace {
@@ -27,8 +28,10 @@ std::unique_ptr<TlsContext> MakeTls(const Credentials& credentials) {
 
 // Says something that is no TLS, and closes: the other end knows then that none is spoken here.
 void AnswerPlainly(int descriptor) {
+  // What is left unread makes the system cut the connection off, answer and all; but who goes on
+  // talking is not listened to for ever.
   char heard[4096];
-  while (recv(descriptor, heard, sizeof(heard), MSG_DONTWAIT) > 0) {
+  for (int i = 0; i < 16 && recv(descriptor, heard, sizeof(heard), MSG_DONTWAIT) > 0; ++i) {
   }
   constexpr char kNothing[8] = {};
   static_cast<void>(!send(descriptor, kNothing, sizeof(kNothing), MSG_NOSIGNAL | MSG_DONTWAIT));
@@ -41,8 +44,9 @@ void AnswerPlainly(int descriptor) {
 // A connection that has not said anything yet. Its first byte tells TLS from plain HTTP/2.
 class RpcServer::Newcomer final : public SocketWatcher {
  public:
-  Newcomer(RpcServer* server, int descriptor, EventLoop::Clock::time_point until)
-      : server_(*server), descriptor_(descriptor), until_(until) {
+  Newcomer(RpcServer* server, int descriptor, EventLoop::Clock::time_point until,
+           std::shared_ptr<Stranger> stranger)
+      : server_(*server), descriptor_(descriptor), until_(until), stranger_(std::move(stranger)) {
     timer_ = server_.loop_->At(until, [this] { Leave(true); });
   }
 
@@ -53,8 +57,9 @@ class RpcServer::Newcomer final : public SocketWatcher {
     RpcServer& server = server_;
     const int descriptor = descriptor_;
     const EventLoop::Clock::time_point until = until_;
+    const std::shared_ptr<Stranger> stranger = stranger_;
     Leave(size <= 0);
-    if (size > 0) server.Welcome(descriptor, first == kTlsHandshake, until);
+    if (size > 0) server.Welcome(descriptor, first == kTlsHandshake, until, stranger.get());
   }
 
   // This may be gone afterwards.
@@ -70,6 +75,7 @@ class RpcServer::Newcomer final : public SocketWatcher {
   RpcServer& server_;
   const int descriptor_;
   const EventLoop::Clock::time_point until_;
+  const std::shared_ptr<Stranger> stranger_;
   EventLoop::Timer timer_;
 };
 
@@ -88,8 +94,9 @@ void RpcServer::AddMethod(std::string name, MakeHandler make) {
 }
 
 void RpcServer::Start() {
-  listener_->Start(
-      [this](int descriptor) { loop_->Post([this, descriptor] { Receive(descriptor); }); });
+  listener_->Start([this](int descriptor, bool few_left) {
+    loop_->Post([=, this] { Receive(descriptor, few_left); });
+  });
 }
 
 void RpcServer::OnLoop(const std::function<void()>& work) {
@@ -143,18 +150,50 @@ const MakeHandler* RpcServer::FindMethod(std::string_view method) const {
   return found == methods_.end() ? nullptr : &found->second;
 }
 
-void RpcServer::Receive(int descriptor) {
-  if (is_stopping_) {
+void RpcServer::ForgetKnownStrangers() {
+  while (!strangers_.empty()) {
+    const Stranger& oldest = *strangers_.front();
+    const std::shared_ptr<Http2Connection> connection = oldest.connection.lock();
+    if (connection != nullptr ? !connection->has_served() : !oldest.newcomer.expired()) return;
+    strangers_.pop_front();
+  }
+}
+
+bool RpcServer::CloseOldestStranger() {
+  ForgetKnownStrangers();
+  if (strangers_.empty()) return false;
+  const std::shared_ptr<Stranger> oldest = strangers_.front();
+  strangers_.pop_front();
+  if (const auto connection = oldest->connection.lock()) {
+    connection->Close("it has made no call, and others need its place");
+  } else if (const auto newcomer = oldest->newcomer.lock()) {
+    newcomer->Leave(true);
+  }
+  return true;
+}
+
+void RpcServer::Receive(int descriptor, bool few_left) {
+  ForgetKnownStrangers();
+  // Two for one: the next connection has the lower number that is free then, and does not say that
+  // few are left.
+  const bool has_place = !few_left || CloseOldestStranger();
+  if (few_left) CloseOldestStranger();
+  if (descriptor < 0) return;
+  if (is_stopping_ || !has_place) {
     close(descriptor);
     return;
   }
+  const auto stranger = std::make_shared<Stranger>();
+  strangers_.push_back(stranger);
   const auto until = EventLoop::Clock::now() + options_.handshake_timeout;
-  const auto newcomer = std::make_shared<Newcomer>(this, descriptor, until);
+  const auto newcomer = std::make_shared<Newcomer>(this, descriptor, until, stranger);
+  stranger->newcomer = newcomer;
   newcomers_[descriptor] = newcomer;
   if (!loop_->Watch(descriptor, newcomer)) newcomer->Leave(true);
 }
 
-void RpcServer::Welcome(int descriptor, bool is_tls, EventLoop::Clock::time_point until) {
+void RpcServer::Welcome(int descriptor, bool is_tls, EventLoop::Clock::time_point until,
+                        Stranger* stranger) {
   if (is_tls && tls_ == nullptr) {
     log_.Warn("refused ", PeerOf(descriptor),
               ": it speaks TLS, and this server has no certificates");
@@ -166,18 +205,19 @@ void RpcServer::Welcome(int descriptor, bool is_tls, EventLoop::Clock::time_poin
     log_.Warn("refused ", PeerOf(descriptor), ": ", kNeedsTls);
     refusal = absl::UnauthenticatedError(kNeedsTls);
   }
-  BeginConnection(descriptor, is_tls ? tls_.get() : nullptr, std::move(refusal), until);
+  BeginConnection(descriptor, is_tls ? tls_.get() : nullptr, std::move(refusal), until, stranger);
 }
 
 void RpcServer::BeginConnection(int descriptor, const TlsContext* tls, Status refusal,
-                                EventLoop::Clock::time_point until) {
+                                EventLoop::Clock::time_point until, Stranger* stranger) {
   Caller caller;
   caller.address = PeerOf(descriptor);
   caller.is_on_this_machine = own_addresses_.IsPeerOf(descriptor);
   const auto connection = std::make_shared<Http2Connection>(
-      Http2Connection::Environment{loop_, this, memory_, buffer_},
+      Http2Connection::Environment{loop_, this, memory_, buffer_, options_.longest_standstill},
       std::make_unique<Socket>(descriptor, tls), std::move(caller), std::move(refusal));
   connections_[connection.get()] = connection;
+  stranger->connection = connection;
   connection->Begin(until, options_.first_call_timeout);
 }
 
@@ -205,7 +245,8 @@ void RpcServer::OnShortOfMemory() {
 void RpcServer::OnClosed(Http2Connection* connection, const std::string& error) {
   const auto found = connections_.find(connection);
   if (found == connections_.end()) return;
-  if (!error.empty()) log_.Warn("closed the connection of ", connection->address(), ": ", error);
+  if (!error.empty())
+    log_.Warn("closed the connection of ", connection->address(), ": ", WriteForLog(error));
   connections_.erase(found);
 }
 

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -27,8 +28,12 @@ struct RpcServerOptions {
   std::string bind = "127.0.0.1";
   int port = 0;  // 0: any free one
   // How long a connection may take to begin to speak, and then, to make a call that is not refused,
-  // before it is closed: strangers do not keep others out.
+  // before it is closed. Where descriptors are short it is closed for a new one, the oldest first:
+  // strangers do not keep others out.
   std::chrono::milliseconds handshake_timeout{20'000}, first_call_timeout{60'000};
+  // How long a connection may take nothing of its answers by the windows of HTTP/2; by those of TCP
+  // it is a minute.
+  std::chrono::milliseconds longest_standstill = kLongestStandstill;
   // With TLS in them, connections without it are refused, in words that the client's user reads …
   std::shared_ptr<const Credentials> credentials = std::make_shared<Credentials>();
   // … but for those of this machine, with this.
@@ -60,16 +65,25 @@ class RpcServer final : private ConnectionHost {
 
  private:
   class Newcomer;
+  // A connection that may not have asked for anything yet.
+  struct Stranger {
+    std::weak_ptr<Newcomer> newcomer;
+    std::weak_ptr<Http2Connection> connection;  // which it has become
+  };
 
   // On the loop's thread.
   const MakeHandler* FindMethod(std::string_view method) const override;
   void OnShortOfMemory() override;
   void OnClosed(Http2Connection* connection, const std::string& error) override;
-  void Receive(int descriptor);
+  void Receive(int descriptor, bool few_left);
   // It has said something: TLS or not.
-  void Welcome(int descriptor, bool is_tls, EventLoop::Clock::time_point until);
+  void Welcome(int descriptor, bool is_tls, EventLoop::Clock::time_point until, Stranger* stranger);
   void BeginConnection(int descriptor, const TlsContext* tls, Status refusal,
-                       EventLoop::Clock::time_point until);
+                       EventLoop::Clock::time_point until, Stranger* stranger);
+  // Leaves one that is a stranger at the front, if there is any.
+  void ForgetKnownStrangers();
+  // False: there is none.
+  bool CloseOldestStranger();
   // Runs `work` there and waits for its end.
   void OnLoop(const std::function<void()>& work);
   size_t NumCalls() const;
@@ -87,6 +101,7 @@ class RpcServer final : private ConnectionHost {
   // The loop's.
   std::unordered_map<int, std::shared_ptr<Newcomer>> newcomers_;
   std::unordered_map<Http2Connection*, std::shared_ptr<Http2Connection>> connections_;
+  std::deque<std::shared_ptr<Stranger>> strangers_;  // the oldest first
   bool is_stopping_ = false;
 
   const std::shared_ptr<EventLoop> loop_ = std::make_shared<EventLoop>();

@@ -68,6 +68,9 @@ class ServedCall {
 class CallHandler {
  public:
   virtual ~CallHandler() = default;
+  // Whether a call has one message, which the handler gets once the client has sent all: until then
+  // it can be turned away where messages take too much. The same for as long as the handler lives.
+  virtual bool takes_one_message() const { return false; }
   // A large message has come in part: the handler may place what is still to come of it, for
   // nothing to be copied. Any number of times before OnMessage().
   virtual void OnPart(ReceivedMessage*) {}

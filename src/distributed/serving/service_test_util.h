@@ -104,6 +104,7 @@ class TestService {
   class Echo : public Handler {
    public:
     using Handler::Handler;
+    bool takes_one_message() const override { return true; }
     void OnMessage(ReceivedMessage message) override { request_ = std::move(message); }
     void OnLastMessage() override {
       service_.threads_.Start([self = shared_from_this(), this] {

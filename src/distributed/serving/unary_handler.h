@@ -11,6 +11,7 @@ namespace carillon {
 class UnaryHandler : public CallHandler {
  public:
   explicit UnaryHandler(std::shared_ptr<ServedCall> call) : call_(std::move(call)) {}
+  bool takes_one_message() const final { return true; }
 
  protected:
   // The client has sent its request, and nothing else. By the server's thread.

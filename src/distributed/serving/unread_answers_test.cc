@@ -1,5 +1,6 @@
 // Clients that make the server answer and do not read what it says.
 #include <gtest/gtest.h>
+#include <thread>
 
 #include "distributed/serving/http2_test_util.h"
 #include "distributed/serving/service_test_util.h"
@@ -45,6 +46,70 @@ TEST_F(UnreadAnswersTest, RefusalsAreNotKeptForEver) {
     sent += calls.size();
   }
   EXPECT_FALSE(client.is_open());
+}
+
+// Reads all that comes, but has no windows: as far as TCP knows, nothing is the matter.
+class WithheldWindowTest : public UnreadAnswersTest {
+ protected:
+  void Greet(Http2Client* client) {
+    client->Send(kPreface);
+    client->SendFrame(kSettings, 0, 0, BigEndian(kInitialWindow, 2) + BigEndian(0, 4));
+    ASSERT_TRUE(client->Ping());
+  }
+};
+
+TEST_F(WithheldWindowTest, HoldsAnAnswerUntilItsDeadline) {
+  Http2Client client(server_->port());
+  Greet(&client);
+  const uint32_t id = client.Begin("/test/Custom", Header("grpc-timeout", "500m"));
+  client.SendData(id, Message(""), true);
+  ASSERT_TRUE(client.AwaitEnd(id));
+  EXPECT_TRUE(client.stream(id).reset.has_value());
+  EXPECT_TRUE(Eventually([&] { return service_.alive() == 0; }));
+  EXPECT_EQ(service_.broken_off(), 1);
+  EXPECT_TRUE(client.Ping());
+}
+
+TEST_F(WithheldWindowTest, HoldsAStreamUntilItsDeadline) {
+  Http2Client client(server_->port());
+  Greet(&client);
+  const uint32_t id = client.Begin("/test/Stream", Header("grpc-timeout", "500m"));
+  client.SendData(id, Message("an answer that is not the last"));
+  ASSERT_TRUE(client.AwaitEnd(id));
+  EXPECT_TRUE(Eventually([&] { return service_.alive() == 0; }));
+  EXPECT_EQ(service_.broken_off(), 1);
+}
+
+TEST_F(WithheldWindowTest, IsNotWaitedForForEver) {
+  StartServer({.longest_standstill = std::chrono::seconds(1)});
+  Http2Client client(server_->port()), stream(server_->port()), idle(server_->port());
+  for (Http2Client* one : {&client, &stream}) Greet(one);
+  idle.Greet();
+  EXPECT_EQ(idle.Call("/test/Echo", "x").status(), "0");
+  const uint32_t open = idle.Begin("/test/Held");
+  client.SendData(client.Begin("/test/Custom"), Message(""), true);
+  stream.SendData(stream.Begin("/test/Stream"), Message("x"));
+  for (Http2Client* one : {&client, &stream}) EXPECT_TRUE(one->AwaitClosed());
+  EXPECT_TRUE(Eventually([&] { return service_.alive() == 1; }));
+  // Who is owed nothing may be silent.
+  EXPECT_EQ(idle.Call("/test/Echo", "x").status(), "0");
+  EXPECT_FALSE(idle.stream(open).is_ended);
+}
+
+// A little now and then is enough.
+TEST_F(WithheldWindowTest, IsWaitedForAsLongAsItOpens) {
+  StartServer({.longest_standstill = std::chrono::seconds(4)});
+  Http2Client client(server_->port());
+  Greet(&client);
+  const uint32_t id = client.Begin("/test/Stream");
+  constexpr size_t kSteps = 60;
+  client.SendData(id, Message(std::string(kSteps, 'x')));
+  for (size_t i = 0; i < kSteps; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    client.Send(Frame(kWindowUpdate, 0, id, BigEndian(1, 4)));
+    ASSERT_TRUE(client.Ping()) << i;
+  }
+  EXPECT_EQ(client.stream(id).data.size(), kSteps);
 }
 
 TEST_F(UnreadAnswersTest, HoldUpTheMessagesThatWouldBeAnswered) {
