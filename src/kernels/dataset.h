@@ -67,12 +67,12 @@ struct ElementSpec {
   std::vector<PartialShape> shapes;
 };
 
-class Dataset : public VariantValue, public std::enable_shared_from_this<Dataset> {
+class GraphDataset : public VariantValue, public std::enable_shared_from_this<GraphDataset> {
  public:
   static constexpr int64_t kInfinite = -1;
   static constexpr int64_t kUnknown = -2;
 
-  explicit Dataset(ElementSpec spec) : spec_(std::move(spec)) {}
+  explicit GraphDataset(ElementSpec spec) : spec_(std::move(spec)) {}
   const ElementSpec& spec() const { return spec_; }
   virtual StatusOr<std::unique_ptr<DatasetIterator>> MakeIterator(
       const IteratorContext& context) const = 0;
@@ -94,7 +94,7 @@ class Dataset : public VariantValue, public std::enable_shared_from_this<Dataset
   mutable Extent extent_;
 };
 
-using DatasetPtr = std::shared_ptr<const Dataset>;
+using DatasetPtr = std::shared_ptr<const GraphDataset>;
 
 // An iterator that keeps its data set alive.
 template <typename D>

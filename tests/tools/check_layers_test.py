@@ -9,23 +9,23 @@ SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "tools" / "check_layers"
 
 
 def run(files):
-    """Exit code and output of check_layers on a tree of {path: included header}."""
+    """Exit code and output of check_layers on a tree of {path: text}."""
     with tempfile.TemporaryDirectory() as root:
-        for path, included in files.items():
+        for path, text in files.items():
             path = pathlib.Path(root, path)
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(f'#include "{included}"\n')
+            path.write_text(text)
         result = subprocess.run([SCRIPT, root], capture_output=True, text=True)
         return result.returncode, result.stdout
 
 
 class CheckLayersTest(unittest.TestCase):
     def accepts(self, path, included):
-        code, output = run({path: included})
+        code, output = run({path: f'#include "{included}"\n'})
         self.assertEqual((code, output), (0, "check_layers: 1 files keep to the layers\n"))
 
     def refuses(self, path, included, why):
-        code, output = run({path: included})
+        code, output = run({path: f'#include "{included}"\n'})
         self.assertEqual(code, 1)
         self.assertIn(f"{path}:1: {included}: ", output)
         self.assertIn(why, output)
@@ -50,6 +50,18 @@ class CheckLayersTest(unittest.TestCase):
         self.refuses("include/carillon/graph.h", "absl/status/status.h", "public headers")
         self.refuses("include/carillon/graph.h", "graph/op_spec.h", "public headers")
         self.refuses("examples/mnist_mlp.cc", "graph/op_spec.h", "examples")
+
+    def test_types_of_one_name(self):
+        def header(namespace, text):
+            return f"namespace {namespace} {{\n{text}\n}}  // namespace {namespace}\n"
+
+        first = {"include/carillon/data.h": header("carillon", "class Dataset : public Source {\n};")}
+        second = "src/kernels/dataset.h"
+        for elsewhere in [header("carillon", "class Dataset;"), header("carillon::launch", "struct Dataset {};"), header("carillon", "struct Dataset::Part {};")]:
+            self.assertEqual(run({**first, second: elsewhere})[0], 0, elsewhere)
+        code, output = run({**first, second: header("carillon", "struct Dataset {};")})
+        self.assertEqual(code, 1)
+        self.assertIn("src/kernels/dataset.h:2: carillon::Dataset is the name of another type, at include/carillon/data.h:2", output)
 
 
 if __name__ == "__main__":

@@ -86,7 +86,7 @@ struct TaskNetwork::State {
     Drop(task);
   }
 
-  void TakeFrame(uint64_t ticket, StatusOr<Frame> frame);
+  void TakeFrame(uint64_t ticket, StatusOr<ReceivedFrame> frame);
   // Reads messages with `read`, which tells them to what it is given.
   template <typename Read>
   Status TellMessages(const std::string& from, Read read) {
@@ -290,7 +290,9 @@ TaskNetwork::State::State(TaskNetworkOptions given, TaskListener* listener)
   } else if (options.transport != Transport::kGrpc) {
     auto made = UcxTransport::Make(
         {.tcp = options.transport == Transport::kUcx, .allocator = options.allocator},
-        [this](uint64_t ticket, StatusOr<Frame> frame) { TakeFrame(ticket, std::move(frame)); });
+        [this](uint64_t ticket, StatusOr<ReceivedFrame> frame) {
+          TakeFrame(ticket, std::move(frame));
+        });
     if (made.ok()) {
       ucx = *std::move(made);
     } else {
@@ -353,7 +355,7 @@ void TaskNetwork::State::DropConnection(const Caller& caller) {
   }
 }
 
-void TaskNetwork::State::TakeFrame(uint64_t ticket, StatusOr<Frame> frame) {
+void TaskNetwork::State::TakeFrame(uint64_t ticket, StatusOr<ReceivedFrame> frame) {
   std::string from;
   {
     std::lock_guard lock(mutex);

@@ -99,7 +99,7 @@ class Ucx final : public UcxTransport {
   struct Incoming {
     Ucx* transport;
     uint64_t ticket;
-    Frame frame;
+    ReceivedFrame frame;
     Status status;
     bool is_complete = false;
     // Content that is still to be read: whose, where, how much; and to whom to say that it was.

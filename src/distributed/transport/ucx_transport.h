@@ -27,7 +27,7 @@ struct UcxOptions {
 
 // A message as it arrived: `bytes`, then those of `content`. A tensor that a frame ends with has
 // memory of its own, `content`; when there was none, the frame is cut off before it.
-struct Frame {
+struct ReceivedFrame {
   std::string bytes;
   Tensor content;  // uint8; none when all is in `bytes`
   bool is_cut = false;
@@ -40,7 +40,7 @@ class UcxTransport {
   // lost. Called by a thread of the transport's, one frame at a time, those with one ticket in the
   // order in which they were sent. It should not take long: what it hands in to a BackgroundPool
   // meanwhile is run by that same thread, while another takes its place.
-  using OnFrame = std::function<void(uint64_t ticket, StatusOr<Frame> frame)>;
+  using OnFrame = std::function<void(uint64_t ticket, StatusOr<ReceivedFrame> frame)>;
 
   // The way to one task. Destroying it drops what is not sent yet.
   class Channel {

@@ -13,7 +13,7 @@ class Receiver {
   Receiver() {
     UcxOptions options;
     options.allocator = std::shared_ptr<Allocator>(HostAllocator(), [](Allocator*) {});
-    auto made = UcxTransport::Make(options, [this](uint64_t ticket, StatusOr<Frame> frame) {
+    auto made = UcxTransport::Make(options, [this](uint64_t ticket, StatusOr<ReceivedFrame> frame) {
       std::lock_guard lock(mutex_);
       EXPECT_TRUE(frame.ok()) << frame.status();
       std::string bytes = frame->bytes;
@@ -80,7 +80,7 @@ TEST(UcxTransport, WhatIsReadTooLateIsAnError) {
   std::vector<Status> received;
   UcxOptions options;
   options.allocator = std::shared_ptr<Allocator>(HostAllocator(), [](Allocator*) {});
-  auto receiver = UcxTransport::Make(options, [&](uint64_t, StatusOr<Frame> frame) {
+  auto receiver = UcxTransport::Make(options, [&](uint64_t, StatusOr<ReceivedFrame> frame) {
     std::unique_lock lock(mutex);
     received.push_back(frame.status());
     changed.notify_all();

@@ -53,7 +53,7 @@ ElementSpec OutputSpec(const Node& node) {
 StatusOr<DatasetPtr> DatasetOf(const Tensor& value) {
   DatasetPtr dataset;
   if (value.dtype() == DType::kVariant && value.rank() == 0)
-    dataset = std::dynamic_pointer_cast<const Dataset>(value.data<Variant>()[0].value);
+    dataset = std::dynamic_pointer_cast<const GraphDataset>(value.data<Variant>()[0].value);
   if (dataset == nullptr)
     return InvalidArgument("a dataset is wanted, but there is ", value.ToString());
   return dataset;
@@ -100,11 +100,11 @@ Status FunctionDatasetKernel::Run(KernelContext& context) {
 
 Status SetDataset(KernelContext& context, DatasetPtr dataset) {
   constexpr int64_t kMostCount = 100'000;
-  Dataset::Extent extent;
+  GraphDataset::Extent extent;
   for (int i = 0; i < context.num_inputs(); ++i) {
     const Tensor& input = context.input(i);
     if (input.dtype() != DType::kVariant || input.num_elements() != 1) continue;
-    const auto* inner = dynamic_cast<const Dataset*>(input.data<Variant>()[0].value.get());
+    const auto* inner = dynamic_cast<const GraphDataset*>(input.data<Variant>()[0].value.get());
     if (inner == nullptr) continue;
     if (inner == dataset.get()) {  // passed on: others have it, too
       context.set_output(0, input);

@@ -72,10 +72,10 @@ StatusOr<Tensor> Stack(std::vector<Element>& elements, size_t c, const IteratorC
   return batch;
 }
 
-class BatchDataset final : public Dataset {
+class BatchDataset final : public GraphDataset {
  public:
   BatchDataset(DatasetPtr input, int64_t batch_size, bool drop_remainder, ElementSpec spec)
-      : Dataset(std::move(spec)),
+      : GraphDataset(std::move(spec)),
         input_(std::move(input)),
         batch_size_(batch_size),
         drop_remainder_(drop_remainder) {}
@@ -140,12 +140,12 @@ void CopyIntoCorner(const T* from, const Shape& shape, T* to, const Shape& padde
     CopyIntoCorner(from + i * from_stride, shape, to + i * to_stride, padded, axis + 1);
 }
 
-class PaddedBatchDataset final : public Dataset {
+class PaddedBatchDataset final : public GraphDataset {
  public:
   PaddedBatchDataset(DatasetPtr input, int64_t batch_size, bool drop_remainder,
                      std::vector<PartialShape> padded, std::vector<Tensor> padding,
                      ElementSpec spec)
-      : Dataset(std::move(spec)),
+      : GraphDataset(std::move(spec)),
         input_(std::move(input)),
         batch_size_(batch_size),
         drop_remainder_(drop_remainder),

@@ -41,10 +41,10 @@ class MemoryCache final : public Resource {
   std::shared_ptr<const CachedElements> elements_;
 };
 
-class CacheDataset final : public Dataset {
+class CacheDataset final : public GraphDataset {
  public:
   CacheDataset(DatasetPtr input, std::shared_ptr<MemoryCache> cache, ElementSpec spec)
-      : Dataset(std::move(spec)), input_(std::move(input)), cache_(std::move(cache)) {}
+      : GraphDataset(std::move(spec)), input_(std::move(input)), cache_(std::move(cache)) {}
   int64_t Cardinality() const override { return input_->Cardinality(); }
 
   StatusOr<std::unique_ptr<DatasetIterator>> MakeIterator(

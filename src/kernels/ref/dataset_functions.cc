@@ -9,10 +9,10 @@
 namespace carillon {
 namespace {
 
-class MapDataset final : public Dataset {
+class MapDataset final : public GraphDataset {
  public:
   MapDataset(DatasetPtr input, CapturedFunction function, bool keeps_cardinality, ElementSpec spec)
-      : Dataset(std::move(spec)),
+      : GraphDataset(std::move(spec)),
         input_(std::move(input)),
         function_(std::move(function)),
         keeps_cardinality_(keeps_cardinality) {}
@@ -67,10 +67,10 @@ class MapKernel final : public FunctionDatasetKernel {
   bool keeps_cardinality_ = false;
 };
 
-class FilterDataset final : public Dataset {
+class FilterDataset final : public GraphDataset {
  public:
   FilterDataset(DatasetPtr input, CapturedFunction function, ElementSpec spec)
-      : Dataset(std::move(spec)), input_(std::move(input)), function_(std::move(function)) {}
+      : GraphDataset(std::move(spec)), input_(std::move(input)), function_(std::move(function)) {}
 
   StatusOr<std::unique_ptr<DatasetIterator>> MakeIterator(
       const IteratorContext& context) const override {
@@ -118,12 +118,12 @@ class FilterKernel final : public FunctionDatasetKernel {
 
 // Walks the data sets that the function gives, `cycle_length` at a time, `block_length` elements of
 // each in turn. A flat map is one at a time.
-class InterleaveDataset final : public Dataset {
+class InterleaveDataset final : public GraphDataset {
  public:
   // `ahead`: the open ones are walked on threads of their own, so many elements ahead; 0: not.
   InterleaveDataset(DatasetPtr input, CapturedFunction function, int64_t cycle_length,
                     int64_t block_length, int64_t ahead, ElementSpec spec)
-      : Dataset(std::move(spec)),
+      : GraphDataset(std::move(spec)),
         input_(std::move(input)),
         function_(std::move(function)),
         cycle_length_(cycle_length),

@@ -47,7 +47,7 @@ class IteratorResource final : public Resource {
   const ElementSpec& spec() const { return spec_; }
 
   // From now on elements come from `dataset`, in memory of the step's allocator.
-  Status SetDataset(const Dataset& dataset, const StepServices& services) {
+  Status SetDataset(const GraphDataset& dataset, const StepServices& services) {
     CARILLON_RETURN_IF_ERROR(CheckCompatible(spec_, dataset.spec()));
     auto walk = std::make_shared<Walk>(services.allocator, dataset.extent().depth);
     CARILLON_RETURN_IF_ERROR(walk->charge.Add(dataset.extent().count * kIteratorBytes));

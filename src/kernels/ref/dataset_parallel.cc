@@ -104,10 +104,10 @@ class PrefetchIterator final : public DatasetIterator {
 constexpr int64_t kAutotune = -1;
 constexpr int64_t kMostAhead = 1 << 20;
 
-class PrefetchDataset final : public Dataset {
+class PrefetchDataset final : public GraphDataset {
  public:
   PrefetchDataset(DatasetPtr input, int64_t buffer_size, ElementSpec spec)
-      : Dataset(std::move(spec)), input_(std::move(input)), buffer_size_(buffer_size) {}
+      : GraphDataset(std::move(spec)), input_(std::move(input)), buffer_size_(buffer_size) {}
   int64_t Cardinality() const override { return input_->Cardinality(); }
 
   StatusOr<std::unique_ptr<DatasetIterator>> MakeIterator(
@@ -133,11 +133,11 @@ StatusOr<DatasetPtr> MakePrefetch(KernelContext& context) {
                                            OutputSpec(context.node()));
 }
 
-class ParallelMapDataset final : public Dataset {
+class ParallelMapDataset final : public GraphDataset {
  public:
   ParallelMapDataset(DatasetPtr input, CapturedFunction function, int64_t calls, bool deterministic,
                      bool keeps_cardinality, ElementSpec spec)
-      : Dataset(std::move(spec)),
+      : GraphDataset(std::move(spec)),
         input_(std::move(input)),
         function_(std::move(function)),
         calls_(calls),

@@ -8,11 +8,11 @@
 namespace carillon {
 namespace {
 
-class FileDataset final : public Dataset {
+class FileDataset final : public GraphDataset {
  public:
   FileDataset(std::vector<std::string> files, ByteStream::Packing packing,
               std::unique_ptr<RecordFormat> format)
-      : Dataset({{DType::kString}, {Shape{}}}),
+      : GraphDataset({{DType::kString}, {Shape{}}}),
         files_(std::move(files)),
         packing_(packing),
         format_(std::move(format)) {}

@@ -48,11 +48,11 @@ Seeds SeedsOf(int64_t seed, int64_t seed2) {
 
 // Holds up to buffer_size elements and gives a random one of the oldest epoch among them. With
 // `count` other than 1 the buffer fills on with the next epochs.
-class ShuffleDataset final : public Dataset {
+class ShuffleDataset final : public GraphDataset {
  public:
   ShuffleDataset(DatasetPtr input, int64_t buffer_size, int64_t count,
                  std::shared_ptr<SeedGenerator> seeds, ElementSpec spec)
-      : Dataset(std::move(spec)),
+      : GraphDataset(std::move(spec)),
         input_(std::move(input)),
         buffer_size_(buffer_size),
         count_(count),

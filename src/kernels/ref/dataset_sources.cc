@@ -15,10 +15,10 @@ std::vector<Tensor> KeepAll(const KernelContext& context) {
 }
 
 // One element.
-class TensorDataset final : public Dataset {
+class TensorDataset final : public GraphDataset {
  public:
   TensorDataset(Element element, ElementSpec spec)
-      : Dataset(std::move(spec)), element_(std::move(element)) {}
+      : GraphDataset(std::move(spec)), element_(std::move(element)) {}
   int64_t Cardinality() const override { return 1; }
 
   StatusOr<std::unique_ptr<DatasetIterator>> MakeIterator(const IteratorContext&) const override {
@@ -59,10 +59,10 @@ StatusOr<Tensor> RowOf(const Tensor& tensor, int64_t i, Allocator* allocator) {
   return row;
 }
 
-class TensorSliceDataset final : public Dataset {
+class TensorSliceDataset final : public GraphDataset {
  public:
   TensorSliceDataset(std::vector<Tensor> components, ElementSpec spec)
-      : Dataset(std::move(spec)), components_(std::move(components)) {}
+      : GraphDataset(std::move(spec)), components_(std::move(components)) {}
   int64_t Cardinality() const override { return components_[0].dim(0); }
 
   StatusOr<std::unique_ptr<DatasetIterator>> MakeIterator(const IteratorContext&) const override {
@@ -103,10 +103,13 @@ StatusOr<DatasetPtr> MakeTensorSlice(KernelContext& context) {
   return std::make_shared<TensorSliceDataset>(std::move(components), OutputSpec(context.node()));
 }
 
-class RangeDataset final : public Dataset {
+class RangeDataset final : public GraphDataset {
  public:
   RangeDataset(int64_t start, int64_t stop, int64_t step, ElementSpec spec)
-      : Dataset(std::move(spec)), start_(start), step_(step), count_(Count(start, stop, step)) {}
+      : GraphDataset(std::move(spec)),
+        start_(start),
+        step_(step),
+        count_(Count(start, stop, step)) {}
   int64_t Cardinality() const override { return static_cast<int64_t>(count_); }
 
   StatusOr<std::unique_ptr<DatasetIterator>> MakeIterator(const IteratorContext&) const override {

@@ -11,10 +11,10 @@ namespace carillon {
 namespace {
 
 // Counts to `count`, then ends; with `block` it waits there until it is cancelled.
-class Counter final : public Dataset {
+class Counter final : public GraphDataset {
  public:
   Counter(int64_t count, bool block)
-      : Dataset({{DType::kInt64}, {Shape{}}}), count_(count), block_(block) {}
+      : GraphDataset({{DType::kInt64}, {Shape{}}}), count_(count), block_(block) {}
 
   StatusOr<std::unique_ptr<DatasetIterator>> MakeIterator(const IteratorContext&) const override {
     return std::make_unique<Iterator>(*this);
@@ -172,10 +172,10 @@ TEST_F(Iterators, ParallelMapEndsWhileItsInputWaits) {
 }
 
 // Declares one component, and gives `components` to the second element, one to the others.
-class Uneven final : public Dataset {
+class Uneven final : public GraphDataset {
  public:
   explicit Uneven(size_t components)
-      : Dataset({{DType::kInt64}, {Shape{}}}), components_(components) {}
+      : GraphDataset({{DType::kInt64}, {Shape{}}}), components_(components) {}
   StatusOr<std::unique_ptr<DatasetIterator>> MakeIterator(const IteratorContext&) const override {
     return std::make_unique<Iterator>(*this);
   }

@@ -9,11 +9,11 @@ namespace carillon {
 namespace {
 
 // Base of those that have one input.
-class OneInputDataset : public Dataset {
+class OneInputDataset : public GraphDataset {
  public:
   OneInputDataset(DatasetPtr input, ElementSpec spec)
-      : Dataset(std::move(spec)), input_(std::move(input)) {}
-  const Dataset& input() const { return *input_; }
+      : GraphDataset(std::move(spec)), input_(std::move(input)) {}
+  const GraphDataset& input() const { return *input_; }
 
  protected:
   // An iterator of class I, which is made from this data set and the input's iterator.
@@ -205,10 +205,10 @@ class ShardDataset final : public OneInputDataset {
   const bool require_non_empty_;
 };
 
-class ZipDataset final : public Dataset {
+class ZipDataset final : public GraphDataset {
  public:
   ZipDataset(std::vector<DatasetPtr> inputs, ElementSpec spec)
-      : Dataset(std::move(spec)), inputs_(std::move(inputs)) {}
+      : GraphDataset(std::move(spec)), inputs_(std::move(inputs)) {}
 
   int64_t Cardinality() const override {
     int64_t least = kInfinite;
@@ -262,10 +262,10 @@ class ZipDataset final : public Dataset {
   const std::vector<DatasetPtr> inputs_;
 };
 
-class ConcatenateDataset final : public Dataset {
+class ConcatenateDataset final : public GraphDataset {
  public:
   ConcatenateDataset(DatasetPtr first, DatasetPtr second, ElementSpec spec)
-      : Dataset(std::move(spec)), inputs_{std::move(first), std::move(second)} {}
+      : GraphDataset(std::move(spec)), inputs_{std::move(first), std::move(second)} {}
 
   int64_t Cardinality() const override {
     const int64_t a = inputs_[0]->Cardinality(), b = inputs_[1]->Cardinality();

@@ -69,14 +69,14 @@ struct FtrlV2 : FtrlFormula<C, true> {
 
 void AddFtrlUpdateKernels(KernelTable& table) {
   table.Add({
-      {"ApplyFtrl", "ref", FromClass<UpdateRule<update::Ftrl>>},
-      {"SparseApplyFtrl", "ref", FromClass<UpdateRule<update::Ftrl>>},
-      {"ResourceApplyFtrl", "ref", FromClass<UpdateRule<update::Ftrl>>},
-      {"ResourceSparseApplyFtrl", "ref", FromClass<UpdateRule<update::Ftrl>>},
-      {"ApplyFtrlV2", "ref", FromClass<UpdateRule<update::FtrlV2>>},
-      {"SparseApplyFtrlV2", "ref", FromClass<UpdateRule<update::FtrlV2>>},
-      {"ResourceApplyFtrlV2", "ref", FromClass<UpdateRule<update::FtrlV2>>},
-      {"ResourceSparseApplyFtrlV2", "ref", FromClass<UpdateRule<update::FtrlV2>>},
+      {"ApplyFtrl", "ref", FromClass<RuleKernel<update::Ftrl>>},
+      {"SparseApplyFtrl", "ref", FromClass<RuleKernel<update::Ftrl>>},
+      {"ResourceApplyFtrl", "ref", FromClass<RuleKernel<update::Ftrl>>},
+      {"ResourceSparseApplyFtrl", "ref", FromClass<RuleKernel<update::Ftrl>>},
+      {"ApplyFtrlV2", "ref", FromClass<RuleKernel<update::FtrlV2>>},
+      {"SparseApplyFtrlV2", "ref", FromClass<RuleKernel<update::FtrlV2>>},
+      {"ResourceApplyFtrlV2", "ref", FromClass<RuleKernel<update::FtrlV2>>},
+      {"ResourceSparseApplyFtrlV2", "ref", FromClass<RuleKernel<update::FtrlV2>>},
   });
 }
 

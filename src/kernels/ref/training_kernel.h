@@ -1,5 +1,5 @@
 // What all optimizer updates share: UpdateKernel finds and checks the arguments and holds the
-// locks, UpdateRule<…> walks the elements, and an update itself is a formula for one element.
+// locks, RuleKernel<…> walks the elements, and an update itself is a formula for one element.
 #pragma once
 
 #include <algorithm>
@@ -103,14 +103,14 @@ void UpdateElements(const Formula& formula, const UpdateMemory& memory, int64_t 
 }
 
 template <template <typename> typename Formula>
-class UpdateRule final : public UpdateKernel {
+class RuleKernel final : public UpdateKernel {
  public:
   static KernelResult Make(const KernelRequest& request) {
     const DType dtype = request.attr<DType>("T");
     if (!IsFloating(dtype)) return Unimplemented("updates of ", DTypeName(dtype), " variables");
-    return std::make_unique<UpdateRule>(request);
+    return std::make_unique<RuleKernel>(request);
   }
-  explicit UpdateRule(const KernelRequest& request) : UpdateKernel(request) {}
+  explicit RuleKernel(const KernelRequest& request) : UpdateKernel(request) {}
 
  private:
   static constexpr int64_t kGrain = 8192;  // elements worth a thread
