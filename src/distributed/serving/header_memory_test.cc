@@ -103,9 +103,10 @@ TEST_F(ExpandingHeadersTest, OfManyCalls) {
   client.Greet();
   ASSERT_TRUE(client.Ping());
   client.Begin("/test/Echo", ToTable("x", value_));
+  const std::string block = CallHeaders("/test/Echo") + std::string(20, '\xbe');
   std::string calls;
   for (uint32_t id = 3; calls.size() < 1 << 20; id += 2)
-    calls += Frame(kHeaders, kEndHeaders, id, std::string(20, '\xbe'));
+    calls += Frame(kHeaders, kEndHeaders, id, block) + Frame(kReset, 0, id, BigEndian(8, 4));
   client.Send(calls);
   EXPECT_FALSE(client.Ping());
   EXPECT_TRUE(client.AwaitClosed());

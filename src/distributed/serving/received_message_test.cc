@@ -1,10 +1,8 @@
 #include "distributed/serving/received_message.h"
 
 #include <algorithm>
-#include <atomic>
 #include <gtest/gtest.h>
 #include <random>
-#include <thread>
 #include <zlib.h>
 
 namespace carillon {
@@ -162,6 +160,17 @@ TEST_F(ReceivedMessageTest, AMemoryWithoutLimitTakesAll) {
   EXPECT_FALSE(limited.is_over_limit());
   limited.Add(1);
   EXPECT_TRUE(limited.is_over_limit());
+}
+
+TEST_F(ReceivedMessageTest, AFairShareIsThreeQuartersOfWhatOthersLeave) {
+  MessageMemory memory(1000), unlimited(0);
+  EXPECT_TRUE(unlimited.AddFairly(1ll << 50, 1ll << 50));
+  EXPECT_TRUE(memory.AddFairly(700, 0));
+  EXPECT_FALSE(memory.AddFairly(51, 700));
+  EXPECT_TRUE(memory.AddFairly(50, 700));
+  EXPECT_FALSE(memory.AddFairly(200, 0));  // another one
+  EXPECT_TRUE(memory.AddFairly(180, 0));
+  EXPECT_EQ(memory.held(), 930);
 }
 
 Tensor Bytes(size_t size) { return Tensor(DType::kUint8, Shape{static_cast<int64_t>(size)}); }
@@ -340,36 +349,18 @@ TEST_P(PackedMessageTest, GrowsNoFurtherThanMessagesMay) {
   EXPECT_EQ(message.size(), 64 << 20);
 }
 
-// However many there are: it is they that fail, none of those who send what they say they send.
-TEST_P(PackedMessageTest, LeaveOthersTheirs) {
-  const std::string bomb = Pack(std::string(64 << 20, '\0'), GetParam());
-  const std::string fits = Pack(std::string(1 << 20, '\0'), GetParam());
-  std::vector<ReceivedMessage> unpacked;
-  for (int i = 0; i < 100; ++i) {
-    ReceivedMessage message = Whole(bomb, GetParam());
-    EXPECT_EQ(message.Unpack().code(), absl::StatusCode::kResourceExhausted);
-    message = Whole(fits, GetParam());
-    if (message.Unpack().ok()) unpacked.push_back(std::move(message));
-    EXPECT_LT(memory_->held(), memory_->limit() - (memory_->limit() >> 4)) << i;
-  }
-  EXPECT_GE(unpacked.size(), 3);
-}
-
-TEST_P(PackedMessageTest, TakesNothingBeforeItIsRefused) {
-  const std::string large = Pack(std::string(7 << 20, '\0'), GetParam());
-  ReceivedMessage message = Whole(large, GetParam());
-  const auto others = Whole(RandomBytes(5 << 20));
-  // Would pass the limit if it grew to its full size and were refused only then.
+// Not to the limit either: others would have to make room for what they bring next.
+TEST_P(PackedMessageTest, LeavesOthersSome) {
+  const auto others = Whole(RandomBytes(1 << 20));
   const int64_t before = memory_->held();
-  std::atomic<bool> is_over = false;
-  int64_t most = 0;
-  std::thread watch([&] {
-    while (!is_over) most = std::max(most, memory_->held());
-  });
-  EXPECT_EQ(message.Unpack().code(), absl::StatusCode::kResourceExhausted);
-  is_over = true;
-  watch.join();
-  EXPECT_LE(most, memory_->limit());
+  for (const int mebibytes : {5, 2}) {
+    ReceivedMessage message =
+        Whole(Pack(std::string(size_t{1} << 20, 'x') + std::string((mebibytes - 1) << 20, '\0'),
+                   GetParam()),
+              GetParam());
+    EXPECT_EQ(message.Unpack().code(),
+              mebibytes == 5 ? absl::StatusCode::kResourceExhausted : absl::StatusCode::kOk);
+  }
   EXPECT_EQ(memory_->held(), before);
 }
 
