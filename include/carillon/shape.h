@@ -33,7 +33,7 @@ class Shape {
   std::span<const int64_t> dims() && = delete;
   int64_t num_elements() const { return num_elements_; }
 
-  // Same elements, other dimensions. The caller keeps the count in range.
+  // Other dimensions. More elements than an int64_t holds count as the largest one.
   void set_dim(int i, int64_t size);
   void AddDim(int64_t size);
   void InsertDim(int at, int64_t size);
