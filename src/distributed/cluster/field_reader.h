@@ -21,6 +21,7 @@ using CodedInput = google::protobuf::io::CodedInputStream;
 // Reads the fields of one message, one after the other. After a failure nothing more is read.
 class FieldReader {
  public:
+  // `in` has a limit, where the message ends: nothing says so else that a length is too large.
   // `contents` are as ReadTensor() has them.
   explicit FieldReader(CodedInput* in, std::span<const Tensor> contents = {})
       : in_(in), contents_(contents) {}
@@ -114,8 +115,7 @@ class FieldReader {
     Check(WireFormat::GetTagWireType(tag_) == WireFormat::WIRETYPE_LENGTH_DELIMITED &&
           in_->ReadVarint32(&length) && length <= INT32_MAX);
     // Never more than there is: strings are allocated by it.
-    const int left = in_->BytesUntilLimit();
-    Check(left < 0 || static_cast<int>(length) <= left);
+    Check(static_cast<int>(length) <= in_->BytesUntilLimit());
     return static_cast<int>(length);
   }
   void Check(bool ok) { failed_ = failed_ || !ok; }

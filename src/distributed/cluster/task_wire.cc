@@ -236,7 +236,7 @@ Status ReadTaskMessages(std::string_view bytes, const Tensor& content, bool is_c
   google::protobuf::io::ZeroCopyInputStream* const parts[] = {&first, &second};
   google::protobuf::io::ConcatenatingInputStream both(parts, 2);
   CodedInput in(&both);
-  in.SetTotalBytesLimit(INT32_MAX);
+  in.PushLimit(static_cast<int>(bytes.size() + content_bytes));
   return ReadAll(FieldReader(&in, contents), is_cut, allocator, handle);
 }
 

@@ -13,9 +13,10 @@ namespace carillon {
 // After what is there: messages travel together. Memory of tensors is shared.
 void AddTaskMessage(const TaskMessage& message, MessagePieces* pieces);
 
-// Calls `handle` for each, in order. Tensors go into the memory of `allocator`; one for which that
-// has no room comes without a value, so that only its step fails. After an error (malformed bytes:
-// InvalidArgument) what came before it has been handled, and nothing after it.
+// Calls `handle` for each, in order. `in` has a limit where the messages end. Tensors go into the
+// memory of `allocator`; one for which that has no room comes without a value, so that only its
+// step fails. After an error (malformed bytes: InvalidArgument) what came before it has been
+// handled, and nothing after it.
 Status ReadTaskMessages(CodedInput* in, Allocator* allocator,
                         absl::FunctionRef<void(TaskMessage)> handle);
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <random>
 
+#include "own_process.h"
 #include "tensor/limited_allocator.h"
 
 namespace carillon {
@@ -107,6 +108,17 @@ TEST(TaskWire, RefusesWhatDoesNotFitTogether) {
   extra.AddTensor(2, Tensor::Scalar(1.0f));
   EXPECT_EQ(refused(end + extra.Flatten()), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(refused(Bytes({AbortStep{1, absl::OkStatus()}})), absl::StatusCode::kInvalidArgument);
+}
+
+// A tensor says that it has two billion bytes, and a few values of it have come.
+TEST(TaskWire, TakesNoMoreThanHasCome) {
+  std::string bytes = Bytes({Deliver{1, "edge", Tensor(), true}});
+  bytes += std::string("\x12\x80\xa8\xd6\xb9\x07\x08\x01\x2a\x08", 10) + std::string(8, '\1');
+  ResetPeakResidentBytes();
+  const int64_t before = PeakResidentBytes();
+  const auto nobody = [](TaskMessage) { ADD_FAILURE(); };
+  EXPECT_FALSE(ReadTaskMessages(bytes, Tensor(), false, HostAllocator(), nobody).ok());
+  EXPECT_LT(PeakResidentBytes() - before, 100 << 20);
 }
 
 // Values find no room where others of the same stream do.

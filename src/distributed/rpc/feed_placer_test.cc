@@ -56,6 +56,7 @@ class FeedPlacerTest : public testing::Test {
     StepRequest request;
     ReceivedMessage::Stream stream(message);
     CodedInput in(&stream);
+    in.PushLimit(static_cast<int>(message.size()));
     const Status status = ReadStepRequest(&in, message.contents(), Allocators(), &request);
     EXPECT_EQ(status.ok(), expect_ok) << status;
     return request;
@@ -98,6 +99,7 @@ TEST_F(FeedPlacerTest, SoDoThoseOfCallables) {
   CallableRequest got;
   ReceivedMessage::Stream stream(message);
   CodedInput in(&stream);
+  in.PushLimit(static_cast<int>(message.size()));
   ASSERT_TRUE(ReadCallableRequest(&in, message.contents(), Allocators(), &got).ok());
   EXPECT_EQ(got.handle, 7);
   for (const int i : {0, 1, 2}) EXPECT_TRUE(IsSame(got.feeds[i], request.feeds[i]));
@@ -178,6 +180,7 @@ TEST_F(FeedPlacerTest, WithoutRoomTheReaderSaysSo) {
   StepRequest got;
   ReceivedMessage::Stream stream(message);
   CodedInput in(&stream);
+  in.PushLimit(static_cast<int>(message.size()));
   EXPECT_EQ(ReadStepRequest(&in, message.contents(), allocators, &got).code(),
             absl::StatusCode::kResourceExhausted);
 }

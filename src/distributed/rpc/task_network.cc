@@ -165,7 +165,7 @@ class TaskNetwork::State::Messages final : public CallHandler,
       CARILLON_RETURN_IF_ERROR(bytes.Unpack());
       ReceivedMessage::Stream stream(bytes);
       CodedInput in(&stream);
-      in.SetTotalBytesLimit(INT32_MAX);
+      in.PushLimit(static_cast<int>(bytes.size()));
       return ReadTaskMessages(&in, network_.options.allocator.get(), tell);
     });
     if (status.ok()) return call_.call->AskForMessage();
