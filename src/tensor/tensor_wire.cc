@@ -42,10 +42,20 @@ void AppendTag(int field, WireFormat::WireType type, std::string* out) {
 
 size_t VarintSize(uint64_t value) { return CodedOutputStream::VarintSize64(value); }
 
+// The tag of the next field; 0 at the end, and only there: protobuf takes 0 for a tag, too.
+StatusOr<uint32_t> ReadTag(CodedInputStream* in) {
+  const int start = in->CurrentPosition();
+  const uint32_t tag = in->ReadTag();
+  if (tag == 0 && (in->CurrentPosition() != start || in->BytesUntilLimit() != 0))
+    return Malformed();
+  return tag;
+}
+
 // Reads dtype and shape into `header`, and the tag of what follows, such as another shape; 0:
 // nothing.
 StatusOr<uint32_t> ReadHeader(CodedInputStream* in, TensorProto* header) {
-  while (const uint32_t tag = in->ReadTag()) {
+  for (;;) {
+    CARILLON_ASSIGN_OR_RETURN(const uint32_t tag, ReadTag(in));
     const int field = WireFormat::GetTagFieldNumber(tag);
     const WireFormat::WireType type = WireFormat::GetTagWireType(tag);
     if (field == TensorProto::kDtypeFieldNumber && type == WireFormat::WIRETYPE_VARINT) {
@@ -69,7 +79,6 @@ StatusOr<uint32_t> ReadHeader(CodedInputStream* in, TensorProto* header) {
       return tag;
     }
   }
-  return 0;
 }
 
 // Whether a field is the raw content of the tensor; that of strings and handles is something else.
@@ -138,7 +147,7 @@ StatusOr<Tensor> ReadTexts(CodedInputStream* in, const TensorProto& header, Allo
   auto* const texts = tensor.mutable_data<std::string>();
   const int64_t count = tensor.num_elements();
   int64_t given = 0;
-  for (uint32_t tag = kTextTag; tag != 0; tag = in->ReadTag()) {
+  for (uint32_t tag = kTextTag; tag != 0;) {
     if (tag != kTextTag) return Malformed();
     if (given == count)
       return InvalidArgument("a tensor proto of shape ", tensor.shape().ToString(),
@@ -147,6 +156,7 @@ StatusOr<Tensor> ReadTexts(CodedInputStream* in, const TensorProto& header, Allo
     if (!in->ReadVarint32(&length) || in->BytesUntilLimit() < static_cast<int64_t>(length) ||
         !in->ReadString(&texts[given++], static_cast<int>(length)))
       return Malformed();
+    CARILLON_ASSIGN_OR_RETURN(tag, ReadTag(in));
   }
   // The last one may stand for many.
   const std::string& last = texts[given - 1];

@@ -1,6 +1,7 @@
 #include "tensor/tensor_wire.h"
 
 #include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <gtest/gtest.h>
 
 #include "proto/master.pb.h"
@@ -90,6 +91,19 @@ TEST(TensorWire, RefusesSizesThatDoNotFit) {
   std::string bytes = proto.SerializeAsString();
   for (size_t n = 1; n < bytes.size(); ++n)
     EXPECT_FALSE(Read(bytes.substr(0, n)).ok() && n > 12) << n;
+}
+
+// In one piece or byte by byte: protobuf passes over such a tag in one way of reading only.
+TEST(TensorWire, ATagOfZeroIsNoEnd) {
+  for (const std::string& tag : {std::string(1, '\0'), std::string(9, '\x80') + '\1'}) {
+    const std::string bytes = "\x08\x07" + tag;
+    const auto size = static_cast<int>(bytes.size());
+    EXPECT_EQ(Read(bytes).status().code(), absl::StatusCode::kInvalidArgument);
+    google::protobuf::io::ArrayInputStream pieces(bytes.data(), size, 1);
+    CodedInputStream in(&pieces);
+    EXPECT_EQ(ReadTensor(&in, size, HostAllocator()).status().code(),
+              absl::StatusCode::kInvalidArgument);
+  }
 }
 
 // Memory for content that is yet to come is found while others wait: a header is read as far as
