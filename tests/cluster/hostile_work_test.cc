@@ -299,6 +299,15 @@ constexpr int64_t kDeep = 50'000;
 // As node_def of a function.
 std::string InFunction(std::string node) { return node.replace(0, node.find('{'), "node_def "); }
 
+// The condition of a loop with the arguments `loop`: i < end.
+std::string WhileBelow(int64_t end, const std::string& loop) {
+  return StrCat("function { signature { name: \"goes_on\" ", loop,
+                "output_arg { name: \"y\" type: DT_BOOL } } ",
+                InFunction(ConstText("end", {end}, "DT_INT64", true)),
+                InFunction(NodeText("less", "Less", {"i", "end:output:0"}, Type("T", "INT64"))),
+                " ret { key: \"y\" value: \"less:z:0\" } }\n");
+}
+
 // A loop whose every round puts the data set into a list, and makes a new one that finds it there.
 // Fetch "made:0" or "walked:0".
 std::string NestedDataSets(int64_t depth) {
@@ -318,12 +327,7 @@ std::string NestedDataSets(int64_t depth) {
       InFunction(NodeText("item", "TensorListGetItem", {"l", "zero:output:0", "shape:output:0"},
                           of_variant)),
       " ret { key: \"y\" value: \"item:item:0\" } }\n");
-  const std::string goes_on =
-      StrCat("function { signature { name: \"goes_on\" ", loop,
-             "output_arg { name: \"y\" type: DT_BOOL } } ",
-             InFunction(ConstText("end", {depth}, "DT_INT64", true)),
-             InFunction(NodeText("less", "Less", {"i", "end:output:0"}, Type("T", "INT64"))),
-             " ret { key: \"y\" value: \"less:z:0\" } }\n");
+  const std::string goes_on = WhileBelow(depth, loop);
   std::string body;
   for (const std::string& node :
        {ConstText("c0", {0}, "DT_INT64", true), ConstText("c1", {1}, "DT_INT64", true),
@@ -376,12 +380,7 @@ std::string NestedResources(int64_t depth, const std::vector<std::string>& nodes
                                   "output_arg { name: \"y\" type: DT_INT64 } } ",
                                   InFunction(NodeText("x", "Identity", {"i"}, Type("T", "INT64"))),
                                   " ret { key: \"y\" value: \"x:output:0\" } }\n");
-  const std::string goes_on =
-      StrCat("function { signature { name: \"goes_on\" ", loop,
-             "output_arg { name: \"y\" type: DT_BOOL } } ",
-             InFunction(ConstText("end", {depth}, "DT_INT64", true)),
-             InFunction(NodeText("less", "Less", {"i", "end:output:0"}, Type("T", "INT64"))),
-             " ret { key: \"y\" value: \"less:z:0\" } }\n");
+  const std::string goes_on = WhileBelow(depth, loop);
   std::string body =
       InFunction(ConstText("c1", {1}, "DT_INT64", true)) +
       InFunction(NodeText("next", "AddV2", {"i", "c1:output:0"}, Type("T", "INT64")));

@@ -16,7 +16,6 @@
 #include "distributed/rpc/conversions.h"
 
 namespace carillon {
-namespace {}  // namespace
 
 RawClient::RawClient(int port) {
   grpc::ChannelArguments arguments;
